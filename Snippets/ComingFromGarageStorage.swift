@@ -77,7 +77,7 @@ struct Contact: Codable, Sendable, Identifiable {
     var name: String
 }
 
-// The type has a new name. Each record carries the tag of its type, so the new type does not see the older records.
+// The type has a new name. It reads the older records, which keep the tag of the old type. This call gives them the new tag.
 let contacts: StorageCollection<Contact> = garage.collection("contacts", "Contacts")
 let result = try await storage.migrateAll(from: "MyAppContact", to: contacts)
 print(result.records ?? 0)  // a second run: 0
@@ -94,7 +94,7 @@ if migration.isSafeToDelete { print("Last needed \(migration.lastWorked?.formatt
 check(migration.isSafeToDelete && migration.lastWorked != nil)
 
 // snippet.show
-// Or keep the tag: then renaming the Swift type needs no migration.
+// Or declare a tag: then the collection has only the records with this tag, whatever the name of the Swift type is.
 let members = StorageCollection<Contact>(
     "members", domain: garage.domain, owner: "People", description: "Members", typeTag: "MyAppMember")
 

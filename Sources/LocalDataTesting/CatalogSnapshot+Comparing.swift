@@ -71,7 +71,7 @@ private struct EntityComparison {
         } else if let tag = shape.recordTag, let former = before.recordTag, tag != former {
             add(
                 .harmless,
-                "\(place) changed the tag of its records from \(former) to \(tag): keep the tag with typeTag, or convert the records with migrateAll(from:to:)"
+                "\(place) changed the tag of its records from \(former) to \(tag): with typeTag:, it does not read the former records until migrateAll(from:to:) has converted them"
             )
         }
         compareVersions(shape, with: before)

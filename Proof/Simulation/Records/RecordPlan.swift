@@ -25,6 +25,8 @@ package struct RecordPlan: CampaignPlan {
     var isSpoilt: Bool
     /// Whether a damaged record is stored beside those that the programs use.
     var isDamaged: Bool
+    /// Whether the collection declares no type tag, so that a program reads the records of every type name.
+    var isRenamed: Bool
     /// Whether the programs after the first version derive an attribute from the text of each record, and query by it.
     var isQueried: Bool
     /// The lifetime of values, in seconds.
@@ -50,6 +52,7 @@ package struct RecordPlan: CampaignPlan {
         isDamaged = kind.mayHaveDamage && seed % 5 == 2
         // No drawn number, so that the other numbers of a seed stay the same.
         isQueried = kind.isCollection && kind != .referring && seed % 9 == 3
+        isRenamed = kind == .retagged && !isSpoilt && seed % 3 == 1
         lifetime = kind.expires ? 30 + draw(60) : nil
         haste = pick([0, 0, 0, 60])
         var swarm = Swarm(seed: seed)
@@ -92,6 +95,9 @@ package struct RecordPlan: CampaignPlan {
         }
     }
 
+    /// Returns the version that decides what a program of a version can read. If only the name of the type differs, it is the same for all.
+    func version(_ version: Int) -> Int { isRenamed ? 1 : version }
+
     private static func verb(_ number: Int, _ kind: RecordKind) -> Verb {
         switch number {
         case 0, 1, 2: .value
@@ -111,7 +117,7 @@ package struct RecordPlan: CampaignPlan {
     package var variant: String { "\(policy.rawValue) in \(place.rawValue)" }
 
     package var head: String {
-        "\(kind) in \(place), \(policy), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(isQueried ? ", queried" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
+        "\(kind) in \(place), \(policy), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(isRenamed ? ", renamed" : "")\(isQueried ? ", queried" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
     }
 
     package var simplifications: [(inout RecordPlan) -> Void] {

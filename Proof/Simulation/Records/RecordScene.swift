@@ -64,7 +64,8 @@ final class RecordScene: Stage {
 
     private var rules: RecordModel.Rules {
         RecordModel.Rules(
-            hasOlder: plan.kind.hasOlder, isExplicit: plan.kind.isExplicit, isTagged: plan.kind == .retagged, isList: plan.kind == .listed,
+            hasOlder: plan.kind.hasOlder, isExplicit: plan.kind.isExplicit, isTagged: plan.kind == .retagged && !plan.isRenamed,
+            isList: plan.kind == .listed,
             dropsTombstones: [.gathered, .expiringRecords].contains(plan.kind) && plan.place != .ring,
             answersUnmoved: plan.hasFullDisk, policy: plan.policy, lifetime: plan.lifetime.map { 1_800_000_000 + Double($0) })
     }
@@ -76,11 +77,11 @@ final class RecordScene: Stage {
         let catalog = Catalog(allKeys: program.catalog, id: "records")
         // The library lists records in pages. The page size is small, so that the records of a run need several pages.
         let (router, process) = await machine.launch(name, version: "\(version)", catalog, pageSize: 2)
-        return Running(router: router, process: process, version: version, program: program, catalog: catalog)
+        return Running(router: router, process: process, version: plan.version(version), program: program, catalog: catalog)
     }
 
     func launch(_ name: String, _ program: RecordPlan.Program) async -> Running {
-        machine.diary.add(-1, .launch(program.version), "\(name) starts, of version \(program.version)")
+        machine.diary.add(-1, .launch(plan.version(program.version)), "\(name) starts, of version \(program.version)")
         return await launch(name, version: program.version)
     }
 

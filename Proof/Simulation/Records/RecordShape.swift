@@ -124,9 +124,11 @@ struct RecordShape: Sendable {
         return plan.lifetime.map { key.expiring(after: .seconds($0)) } ?? key
     }
 
-    private func collection<Value: Codable & Sendable & Shaped>(_ name: String, _ domain: StorageDomain) -> StorageCollection<Value> {
+    private func collection<Value: Codable & Sendable & Shaped>(
+        _ name: String, _ domain: StorageDomain, typeTag: String? = nil
+    ) -> StorageCollection<Value> {
         let collection = StorageCollection<Value>(
-            name, domain: domain, security: security(in: domain), owner: "Simulation", description: "Records"
+            name, domain: domain, security: security(in: domain), owner: "Simulation", description: "Records", typeTag: typeTag
         ) { $0.id }
         return plan.lifetime.map { collection.expiring(after: .seconds($0)) } ?? collection
     }
@@ -168,7 +170,7 @@ struct RecordShape: Sendable {
             case .ring: referring(version, Single.self)
             case .sealed: referring(version, Apart.self)
             }
-        case .retagged: version == 1 ? records(collection("notes", domain) as StorageCollection<First>) : retagging
+        case .retagged: version == 1 ? records(tagged(First.self)) : retagging
         case .carried: version == 1 ? records(oldRecords) : carrying
         case .listed: version == 1 ? elements : listed
         case .gathered, .expiringRecords:
@@ -264,8 +266,13 @@ struct RecordShape: Sendable {
         var text: String { name }
     }
 
+    /// Returns the collection of a type that has only records of this type, or of one whose type has another name in each version.
+    private func tagged<Value: Codable & Sendable & Shaped>(_ type: Value.Type) -> StorageCollection<Value> {
+        collection("notes", domain, typeTag: plan.isRenamed ? nil : String(describing: type))
+    }
+
     private var retagging: RecordProgram {
-        let notes: StorageCollection<Renamed> = collection("notes", domain)
+        let notes = tagged(Renamed.self)
         var program = records(notes)
         program.carry = { try await Self.count($0.migrateAll(from: "First", to: notes)) }
         return program

@@ -79,7 +79,7 @@ struct RecordShape: Sendable {
         typeTag = key.typeTag
         version = key.schemaVersion
         lifetime = key.lifetime
-        isInCollection = key.demandsTypeTag
+        isInCollection = key.isRecord
         indexesAttributes = key.membership?.indexesAttributes ?? true
     }
 

@@ -14,11 +14,22 @@ struct Decoded<Value: Sendable>: Sendable {
 /// Reads records that were stored with an earlier schema version, and adds missing properties.
 extension RecordCoder {
     /// Creates the error for a record whose stored type is not the type of its collection.
-    func otherType(_ metadata: StorageMetadata, _ key: some TypedKey) -> StorageError {
-        StorageError(
-            StorageError.incompatibleSchema, key: key.name,
-            "The record in \(key.entity) has the type \(metadata.typeTag ?? "unknown"), and this collection holds \(key.typeTag). If only the name of the Swift type has changed, declare the collection with typeTag: and the earlier name; otherwise convert the records with migrateAll(from:to:). Nothing was changed."
-        )
+    /// - Parameter error: Why the record does not decode as the type of its collection; nil if this was not tried.
+    func otherType(_ metadata: StorageMetadata, _ key: some TypedKey, _ error: StorageError? = nil) -> StorageError {
+        let types = "the type \(metadata.typeTag ?? "unknown"), and this collection holds \(key.typeTag)"
+        let remedy = "Convert the records with migrateAll(from:to:), or declare the typeTag: of the records that it holds"
+        return incompatible(key.name, "The record in \(key.entity) has \(types). \(remedy)", error?.underlying)
+    }
+
+    private func incompatible(_ name: String, _ message: String, _ error: (any Error)? = nil) -> StorageError {
+        StorageError(StorageError.incompatibleSchema, key: name, "\(message). Nothing was changed.", underlying: error)
+    }
+
+    /// Fails for a record of another type than that of the collection.
+    func requireType(of record: StorageRecord, _ slot: UntypedSlot) async throws {
+        if slot.key.refuses(record.metadata) { throw otherType(record.metadata, slot.key) }
+        func decode<Key: TypedKey>(_ key: Key) async throws { _ = try await read(record, Slot(key: key.typed, route: slot.route)) }
+        if slot.key.doubts(record.metadata) { try await decode(slot.key) }
     }
 
     /// Returns the schema version of a record.
@@ -32,10 +43,8 @@ extension RecordCoder {
         if stored == current { return current }
         try requireNotLater(record.metadata, current, key.name, key.entity)
         guard key.evolution?.known.contains(stored) == true else {
-            throw StorageError(
-                StorageError.incompatibleSchema, key: key.name,
-                "The stored value has version \(stored) of \(key.entity), from which no step leads to version \(current). Declare one with evolving(_:); nothing was changed."
-            )
+            let text = "The stored value has version \(stored) of \(key.entity), from which no step leads to version \(current)"
+            throw incompatible(key.name, "\(text). Declare one with evolving(_:)")
         }
         return stored
     }
@@ -44,17 +53,14 @@ extension RecordCoder {
     /// - Throws: ``StorageError`` with `incompatibleSchema`.
     func requireNotLater(_ metadata: StorageMetadata, _ version: Int, _ name: String, _ entity: String) throws {
         guard let stored = metadata.schemaVersion, stored > version else { return }
-        throw StorageError(
-            StorageError.incompatibleSchema, key: name,
-            "The stored value has version \(stored) of \(entity), but this program supports only version \(version). Update the program; nothing was changed."
-        )
+        let text = "The stored value has version \(stored) of \(entity), but this program supports only version \(version)"
+        throw incompatible(name, "\(text). Update the program")
     }
 
     /// Returns whether a record must be rewritten, because its version is earlier than the last one of the key's chain
     /// of versions. A key without a chain needs no rewriting.
     func isOutdated<Value>(_ metadata: StorageMetadata, _ key: StorageKey<Value>) -> Bool {
-        guard let evolution = key.evolution else { return false }
-        return (metadata.schemaVersion ?? evolution.base) < evolution.version
+        key.evolution.map { (metadata.schemaVersion ?? $0.base) < $0.version } ?? false
     }
 
     /// Returns the content of a record as the input of the first step of a chain of versions: as bytes or as a
@@ -75,10 +81,8 @@ extension RecordCoder {
     /// - Throws: ``StorageError`` with `incompatibleSchema` if another serializer wrote the bytes.
     func format<Value>(_ serializer: String?, _ key: StorageKey<Value>) throws -> DocumentFormat {
         if let format = DocumentFormat(rawValue: serializer ?? key.serializer.name) { return format }
-        throw StorageError(
-            StorageError.incompatibleSchema, key: key.name,
-            "The stored value was written by the serializer \(serializer ?? key.serializer.name), but steps between versions need JSON or property lists. Move it with moved(from:) instead; nothing was changed."
-        )
+        let text = "The stored value was written by the serializer \(serializer ?? key.serializer.name)"
+        throw incompatible(key.name, "\(text), but steps between versions need JSON or property lists. Move it with moved(from:) instead")
     }
 
     /// Runs the steps of a key's chain of versions on stored content. A step may put a record into a reference. The
@@ -86,23 +90,18 @@ extension RecordCoder {
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
-        if Value.self == StoredDocument.self { decoded.references = try collected(references, key) }
-        return decoded
-    }
-
-    private func collected<Value>(_ references: ReferenceCollector, _ key: StorageKey<Value>) throws -> ReferencedRecords {
-        do { return try ReferencedRecords(references) } catch {
+        guard Value.self == StoredDocument.self else { return decoded }
+        do { decoded.references = try ReferencedRecords(references) } catch {
             throw failed(key, "A record that a step put into a reference cannot be encoded", error)
         }
+        return decoded
     }
 
     private func evolve<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         guard let chain = key.evolution else { throw undecodable(key, "The record has another version; the key has no evolving(_:).") }
         var value = EvolvingValue(form)
-        do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch let error as StorageError {
-            throw error
-        } catch {
-            throw failed(key, "A step from version \(stored) to \(chain.version) failed", error)
+        do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch {
+            throw (error as? StorageError) ?? failed(key, "A step from version \(stored) to \(chain.version) failed", error)
         }
         do { return Decoded(value: try value.decoded(Value.self), isOutdated: true) } catch {
             if let document = try? value.document(), let value = try? completed(.document(document), key) {

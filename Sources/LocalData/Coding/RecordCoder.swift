@@ -182,11 +182,15 @@ final class RecordCoder: Sendable {
         } else if isSealed {
             throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.")
         }
-        // Reason: "Reading runs the chain, and only `Settler` writes" in Docs/Decisions/Evolution.md.
-        if stored < key.schemaVersion { return try evolved(try form(of: plain, key), from: stored, key) }
-        return switch plain.payload {
-        case .bytes(let bytes): try decodeBytes(bytes, plain.metadata, key)
-        case .native(let native): try decodeNative(native, isForeign: plain.isForeign, key)
+        do {
+            // Reason: "Reading runs the chain, and only `Settler` writes" in Docs/Decisions/Evolution.md.
+            if stored < key.schemaVersion { return try evolved(try form(of: plain, key), from: stored, key) }
+            return switch plain.payload {
+            case .bytes(let bytes): try decodeBytes(bytes, plain.metadata, key)
+            case .native(let native): try decodeNative(native, isForeign: plain.isForeign, key)
+            }
+        } catch let error as StorageError where StorageError.undecodable ~= error && key.doubts(record.metadata) {
+            throw otherType(record.metadata, key, error)
         }
     }
 

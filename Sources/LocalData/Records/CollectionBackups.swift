@@ -57,7 +57,7 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
             for try await page in pages(version) {
                 try Task.checkCancellation()
                 // The type tag of a backup decides, as for a slot without a record.
-                let own = page.entries.filter { [nil, collection.typeTag].contains($0.record?.metadata.typeTag) }
+                let own = page.entries.filter { $0.record.map { collection.template.refuses($0.metadata) } != true }
                 let kept = try own.map { try slots.routes.slot(for: collection.key($0.address.name)).untyped }
                 for (slot, standing) in zip(kept, try await Route.probes(kept.map(\.route))) where standing.isEmpty {
                     try await slots.unbroken { [self] in
@@ -79,8 +79,7 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
     private func own(_ page: [StoragePage.Entry]) async throws -> [StoragePage.Entry] {
         let places = try page.map { try slots.routes.slot(for: collection.key($0.address.name)).route }
         return zip(page, try await Route.probes(places)).filter { kept, standing in
-            let tag = (standing.record ?? kept.record)?.metadata.typeTag
-            return tag == nil || tag == collection.typeTag
+            (standing.record ?? kept.record).map { collection.template.refuses($0.metadata) } != true
         }.map(\.0)
     }
 }

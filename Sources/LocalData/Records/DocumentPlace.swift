@@ -43,7 +43,7 @@ package struct DocumentPlace: Sendable {
             name: id, domain: domain, security: security, serializer: Self.serializer(serializer), owner: "plan", description: entity)
         let tag = demandsOwnTag ? declared?.typeTag ?? past.typeTag : past.typeTag ?? declared?.typeTag
         key.membership = RecordMembership(
-            namespace: namespace, entity: entity, typeTag: tag, demandsTypeTag: isCollection, acceptsOtherTags: true)
+            namespace: namespace, entity: entity, typeTag: tag, isRecord: isCollection, acceptsOtherTags: true)
         if let chain { return key.evolving(chain) }
         return key.version(version ?? past.schemaVersion ?? 1)
     }

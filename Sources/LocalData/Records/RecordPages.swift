@@ -129,7 +129,7 @@ struct RecordQueries: Sendable {
     init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
     /// Returns the records of a collection that match a filter, page by page, including expired ones.
-    /// - Parameter typeTag: The type tag of the records; nil for that of the collection.
+    /// - Parameter typeTag: The type tag of the records; nil for all records of the collection.
     func pages<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) -> RecordPages {
         pages(collection, query(collection, filter, typeTag))
     }
@@ -144,8 +144,10 @@ struct RecordQueries: Sendable {
         RecordPages.sealed { [self] in try slots.routes.slot(for: collection.key($0.name)).route }
     }
 
-    private func query<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, _ typeTag: String?) -> StorageQuery {
-        StorageQuery(collection.namespace, filter.conditions + [.typeTag(typeTag ?? collection.typeTag)])
+    /// Returns the query that selects the records of a collection. A declared type tag is a condition.
+    func query<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, _ typeTag: String? = nil) -> StorageQuery {
+        let tag = (typeTag ?? collection.template.membership?.typeTag).map { StorageQuery.Condition.typeTag($0) }
+        return StorageQuery(collection.namespace, filter.conditions + [tag].compactMap(\.self))
     }
 
     /// Returns the number of records of the collection's type that match a filter, without expired ones. Legacy locations do not count.
@@ -170,7 +172,7 @@ struct RecordQueries: Sendable {
     }
 
     /// Returns the number of records that are stored with a type tag and match a filter, including expired ones.
-    /// - Parameter typeTag: The type tag of the records; nil for that of the collection.
+    /// - Parameter typeTag: The type tag of the records; nil for all records of the collection.
     func countAll<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) async throws -> Int {
         let (_, backend) = try slots.routes.backend(for: collection.domain, key: collection.name)
         let query = query(collection, filter, typeTag)

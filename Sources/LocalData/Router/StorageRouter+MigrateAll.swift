@@ -105,12 +105,12 @@ extension StorageCollection {
     fileprivate func reading<Source>(_ source: StorageCollection<Source>) -> StorageCollection<Record> {
         let serializer: Serializer<Record> = source.template.serializer.name == "plist" ? .plist : .json
         let known = template.evolution.map { $0.older + [$0.version] } ?? []
-        return StorageCollection(
+        var older = StorageCollection(
             source.name, domain: source.domain, security: source.security,
             serializer: source.template.serializer.name == template.serializer.name ? template.serializer : serializer, owner: source.owner,
-            description: source.description, typeTag: source.typeTag, id: { _ in "" }
-        )
-        .evolving(known.contains(source.schemaVersion) ? template.evolution : nil)
-        .version(known.contains(source.schemaVersion) ? 1 : source.schemaVersion)
+            description: source.description, typeTag: source.typeTag, id: { _ in "" })
+        // Without a declared tag, the older collection has the records of every tag.
+        older.template.membership?.acceptsOtherTags = source.template.membership?.typeTag == nil
+        return known.contains(source.schemaVersion) ? older.evolving(template.evolution) : older.version(source.schemaVersion)
     }
 }

@@ -10,7 +10,7 @@ extension TypedKey {
     func isPlain(at route: Route) -> Bool { isReadInPlace && route.judge == nil }
 
     /// Whether a write replaces the content of the destination without a read. The store then evaluates the precondition.
-    var isSetWithoutRead: Bool { !hasMigration && !demandsTypeTag }
+    var isSetWithoutRead: Bool { !hasMigration && !isRecord }
 }
 
 extension AnyStorageKey {

@@ -94,9 +94,7 @@ struct ValueWriter: Sendable {
     /// - Throws: ``StorageError`` with `incompatibleSchema` for a record of another type in the same collection, unless it has expired.
     func probe(_ slot: UntypedSlot) async throws -> StorageProbe {
         let probe = try await slot.route.probe()
-        if let record = probe.record, !coder.isExpired(record), slot.key.refuses(record.metadata) {
-            throw coder.otherType(record.metadata, slot.key)
-        }
+        if let record = probe.record, !coder.isExpired(record) { try await coder.requireType(of: record, slot) }
         return probe
     }
 

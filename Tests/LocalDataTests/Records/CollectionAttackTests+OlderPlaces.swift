@@ -48,7 +48,7 @@ extension CollectionAttackTests {
             let machine = TestMachine()
             let theirs = notes("shared", Self.older, typeTag: "Theirs")
             try await machine.launch().set(Note(id: "x", text: "theirs"), in: theirs)
-            let mine = notes().moved(from: notes("shared", Self.older))
+            let mine = notes().moved(from: notes("shared", Self.older, typeTag: "Note"))
             let router = machine.launch()
             switch way {
             case "remove": try await router.remove("x", in: mine)
@@ -288,7 +288,7 @@ extension CollectionAttackTests {
 
     @Test func `a collection cannot be its own legacy location`() async throws {
         try await machine.launch().set(Note(id: "a", text: "one"), in: notes(typeTag: "Old"))
-        let circular = notes().moved(from: notes(typeTag: "Old")) { Note(id: $0.id, text: "changed") }
+        let circular = notes(typeTag: "Note").moved(from: notes(typeTag: "Old")) { Note(id: $0.id, text: "changed") }
         await #expect { try await machine.launch().migrateAll(from: notes(typeTag: "Old"), to: circular) } throws: {
             StorageError.unsupported ~= $0
         }

@@ -32,6 +32,11 @@
             var age: Int
         }
 
+        struct Human: Codable, Identifiable {
+            var id: String
+            var age: Int
+        }
+
         private func key<Value>(
             _ name: String, _ domain: StorageDomain = .userDefaults, _ type: Value.Type = Value.self, security: SecurityPolicy = .automatic
         ) -> StorageKey<Value> {
@@ -141,6 +146,11 @@
             var found: [String] = []
             for try await person in storage.storedRecords(in: people, .attribute("initial", "A")) { found.append(person.id) }
             #expect(found == ["Ada"])
+            // The type of the records may have another name by now.
+            let renamed = StorageCollection<Human>("people", domain: database, owner: "Tests", description: "People")
+            let (human, count) = (try await storage.get("Ada", in: renamed), try await storage.count(in: renamed))
+            #expect(try await storage.get("Ada", in: people).age == human.age)
+            #expect(try await storage.count(in: people) == count)
             let expiry = try await storage.storedValue(for: lasting)?.expiresAt
             #expect(expiry.map { $0 > Date(timeIntervalSince1970: 4_000_000_000) } == true)
             let mirror = try await storage.value(for: key("old kept", .userDefaults, String.self))

@@ -23,9 +23,10 @@ import Testing
         var address: Address?
     }
 
+    /// Returns the collection of a type, as in GarageStorage: it has only the records of this type.
     static func people<Record: Identifiable>(_ domain: StorageDomain, _ type: Record.Type) -> StorageCollection<Record>
     where Record.ID: Sendable {
-        StorageCollection("people", domain: domain, owner: "Tests", description: "People")
+        StorageCollection("people", domain: domain, owner: "Tests", description: "People", typeTag: String(describing: Record.self))
     }
 
     static func oldPeople(_ count: Int) -> [OldPerson] {

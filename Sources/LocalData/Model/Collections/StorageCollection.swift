@@ -38,7 +38,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     public var indexesAttributes: Bool { template.membership?.indexesAttributes ?? true }
 
     /// The key from which the keys of all records are derived.
-    private(set) var template: StorageKey<Record>
+    var template: StorageKey<Record>
     /// The key that represents the whole collection in catalogs and reports. Its slot contains no value.
     var placeholder: StorageKey<Record>
     /// Returns the id of a record.
@@ -65,9 +65,9 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     ///   - serializer: The encoding of a record as bytes.
     ///   - owner: The part of the program that is responsible for the records; nil for the owner of their catalog.
     ///   - description: A description of the records for people; nil if the name is enough.
-    ///   - typeTag: The name of the record type that is stored with each record; by default the name of the Swift type.
-    ///     To rename the Swift type, pass the old name, or convert the records with
-    ///     `StorageRouter.migrateAll(from:to:)`.
+    ///   - typeTag: The name of the record type that is stored with each record. With a name, the collection has only the
+    ///     records with this name. If it is nil, the stored name is that of the Swift type, and the collection has all
+    ///     records, so the Swift type can be renamed.
     ///   - id: Returns the id of a record. The id follows the rules for key names, and must always be the same for the
     ///     same record.
     public init(
@@ -85,8 +85,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
             name: name, domain: domain, security: security, serializer: serializer, owner: owner, description: description)
         key.membership = RecordMembership(namespace: .collections, entity: name, typeTag: typeTag)
         placeholder = key
-        key.membership = RecordMembership(
-            namespace: .collection(name), entity: name, typeTag: typeTag, demandsTypeTag: true)
+        key.membership = RecordMembership(namespace: .collection(name), entity: name, typeTag: typeTag, isRecord: true)
         template = key
         self.identify = identify
     }
@@ -301,7 +300,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 extension TypedKey {
     /// The attributes that are derived from each record of the key's collection; nil if there are none.
     var derivedAttributes: DerivedAttributes? {
-        guard demandsTypeTag else { return nil }
+        guard isRecord else { return nil }
         return DeclaredShapes.derivedAttributes(of: Value.self, typeTag: typeTag, adding: membership?.derived)
     }
 }

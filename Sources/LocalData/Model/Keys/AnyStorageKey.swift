@@ -141,16 +141,20 @@ extension TypedKey {
     var entity: String { membership?.entity ?? name }
     /// The type tag: the name of the value's type that is stored with the value.
     var typeTag: String { membership?.typeTag ?? String(describing: Value.self) }
-    /// Whether the router refuses a record that was stored with another type tag. True for records of collections.
-    var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
+    /// Whether the key belongs to a record of a collection.
+    var isRecord: Bool { membership?.isRecord ?? false }
     /// Whether a removal leaves a tombstone, a record of the removal, so that no older copy is migrated again.
     var leavesTombstone: Bool { hasMigration || isWitnessed || membership?.buriesRemoved == true }
     /// Whether a value may have to be migrated or converted before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
 
     /// Returns whether this key refuses a record because of its type tag.
-    func refuses(_ metadata: StorageMetadata) -> Bool {
-        guard let membership, membership.demandsTypeTag, !membership.acceptsOtherTags, let tag = metadata.typeTag else { return false }
-        return tag != typeTag
+    func refuses(_ metadata: StorageMetadata) -> Bool { membership?.typeTag != nil && isOfOtherType(metadata) }
+
+    /// Returns whether this key refuses a record because of its type tag, unless the record decodes as the key's type.
+    func doubts(_ metadata: StorageMetadata) -> Bool { membership?.typeTag == nil && isOfOtherType(metadata) }
+
+    private func isOfOtherType(_ metadata: StorageMetadata) -> Bool {
+        isRecord && membership?.acceptsOtherTags == false && (metadata.typeTag ?? typeTag) != typeTag
     }
 }

@@ -7,11 +7,13 @@ struct RecordMembership: Sendable {
     var namespace: StorageNamespace
     /// The name of the entity that contains the value: a collection, or an entity of a migration plan.
     var entity: String
-    /// The type tag: the name of the value's type that is stored with the value; nil for the name of the Swift type.
+    /// The type tag: the name of the value's type that is stored with the value; nil for the name of the Swift type. If it is nil, a
+    /// record with another type tag is read if it decodes.
+    /// Reason: "A collection reads every tag that it does not name" in Docs/Decisions/Evolution.md.
     var typeTag: String?
-    /// Whether the router refuses a record that was stored with another type tag. True for records of collections.
-    var demandsTypeTag = false
-    /// Whether a record with another type tag is read nevertheless, because it will be migrated next.
+    /// Whether the slot belongs to a record of a collection.
+    var isRecord = false
+    /// Whether a record with another type tag is read as any other, because it will be migrated next.
     var acceptsOtherTags = false
     /// Whether a removal leaves a tombstone, a record of the removal, even if the key has no migration.
     var buriesRemoved = false
