@@ -113,4 +113,55 @@ import Testing
         // A value that the lost key sealed can still be opened.
         #expect(try await keys.existing(from: source).current.id == first)
     }
+
+    @Test func `a key in use whose item has other content by now seals nothing`() async throws {
+        let (source, _) = source()
+        let recorded = Mutex<KeyIdentity?>(nil)
+        let pins = SealingKeys.Pins(
+            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
+            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
+            all: { () throws(BackendError) in [] })
+        let clock = ManualClock()
+        let keys = SealingKeys(pins: pins, clock: clock, randomBytes: Runtime.live.randomBytes)
+        _ = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
+        medium.corrupt(address, bytes: [1])
+        clock.advance(by: .seconds(2))
+        let error = await #expect(throws: BackendError.self) {
+            _ = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
+        }
+        #expect(error?.code == .encryptionKeyMissing)
+    }
+
+    @Test func `a rotated key is flushed before it is recorded, and the removal of older keys is flushed`() async throws {
+        let (source, store) = source()
+        let recorded = Mutex<KeyIdentity?>(nil)
+        let pins = SealingKeys.Pins(
+            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
+            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
+            all: { () throws(BackendError) in [] })
+        let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+        let first = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
+        store.inject(.unavailable, of: .synchronize)
+        await #expect(throws: BackendError.self) { _ = try await keys.rotate(source) }
+        #expect(recorded.withLock(\.self) == first.identity)
+        let rotated = try await keys.rotate(source)
+        #expect(recorded.withLock(\.self) == rotated.current.identity)
+        store.inject(.unavailable, of: .synchronize)
+        await #expect(throws: BackendError.self) { try await keys.deleteOthers(rotated, of: source) }
+    }
+
+    @Test func `a source that holds another key than the recorded one is read three times`() async throws {
+        _ = try await source().0.create(SourceKeys(only: .random(Runtime.live.randomBytes)))
+        let (source, store) = source()
+        let other = SealingKey.random(Runtime.live.randomBytes).identity
+        let pins = SealingKeys.Pins(
+            recorded: { (_) throws(BackendError) in other }, record: { (_, _) throws(BackendError) in },
+            all: { () throws(BackendError) in [other] })
+        let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+        let error = await #expect(throws: BackendError.self) {
+            _ = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
+        }
+        #expect(error?.code == .encryptionKeyMismatch)
+        #expect(store.log.count { $0.kind == .read } == 3)
+    }
 }
