@@ -353,7 +353,7 @@ struct Worlds {
     func make() async throws -> ComparisonWorld {
         let id = UUID().uuidString
         var configuration = StorageConfiguration(root: URL(filePath: folder.file(id)), applicationID: "test.\(id)")
-        configuration.deadlines = Deadlines(files: .seconds(120), keychain: .seconds(120))
+        configuration.deadlines = Deadlines(files: .seconds(600), keychain: .seconds(600))
         configuration.runtime.isPatient = true
         #if Keyring && os(Linux)
             if kind == .keyring {

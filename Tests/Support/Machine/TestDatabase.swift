@@ -19,9 +19,9 @@
         /// Returns a new store, as another process would make it.
         package func store(
             _ conninfo: String? = nil, isSealed: Bool = true, key: String = "key", connections: Int = 4,
-            deadline: Duration = .seconds(60), runtime: Runtime = .live, schema: String = "tests"
+            deadline: Duration = .seconds(600), runtime: Runtime = .live, schema: String = "tests"
         ) -> PostgreSQLStore {
-            let source = isSealed ? KeyFileSource(path: folder.file(key), deadline: .seconds(60), runtime: .live) : nil
+            let source = isSealed ? KeyFileSource(path: folder.file(key), deadline: .seconds(600), runtime: .live) : nil
             return PostgreSQLStore(
                 conninfo: conninfo ?? server.conninfo, schema: schema,
                 context: StoreContext(application: "test", kind: "postgreSQL", scope: name),
