@@ -377,8 +377,10 @@ if buildsSearches {
             swiftSettings: house),
         .executableTarget(
             name: "FaultWorker",
-            dependencies: ["LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary"],
-            path: "Proof/FaultWorker",
+            dependencies: [
+                "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataCommands", "LocalDataPlans", "LocalDataVocabulary",
+                "BackendRuntime", arguments,
+            ], path: "Proof/FaultWorker",
             swiftSettings: house, linkerSettings: bindingNow),
         .target(
             name: "ServerFaults",

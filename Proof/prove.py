@@ -29,6 +29,7 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        server      a PostgreSQL server that is killed under load, and processes that are killed while they move a database to it
        attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
        limits      a full disk, no memory, no open file left (needs root)
+       age         a machine that lives for hundreds of days, compared with one that lives for a day: values, files, instructions
        laws        the laws of backends and of pure parts over more values than in the tests
        comparison  random programs, whose answers must be the same in every store and with every option (Searches/Storage)
        judges      the cryptography with the test vectors of Project Wycheproof and of RFC 9180 (Tests/SealingTests)

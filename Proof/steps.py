@@ -188,6 +188,8 @@ def searches(length):
             Slice("comparison", f"COMPARISON_FIRST={seed} COMPARISON_SEEDS={pick(4, 120, 4000)} {comparison}"),
             Slice("comparison, planted mistake", f"COMPARISON_PLANTED=1 COMPARISON_SEEDS=4 {comparison}", True),
         ],
+        "age": [Slice("age", f"{prove} age --seed {seed} " + pick(
+            "--days 12 --records 200 --sets 40 --kills-every 4", "", "--days 1000 --records 100000 --sets 1000"))],
         "limits": [Slice("limits", f"{prove} limits")],
         "laws": [Slice("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")],
         "judges": [
@@ -273,6 +275,7 @@ STEPS = [
            "tests"),
     search("comparison", ["Sources", "Proof/Searches/Storage"], "tests"),
     search("limits", FILES, "Prove"),
+    search("age", [*FILES, "Sources/LocalDataCommands"], "Prove"),
     search("laws", ["Sources", "Tests"], "tests"),
     search("judges", ["Sources/Backends/Sealing", "Tests/SealingTests"], "tests"),
     search("model", ["Sources/LocalData/Migration", "Proof/Models"], ""),

@@ -15,15 +15,27 @@ import LocalData
 ///
 /// Each output line is a word for a step and the result of the step, for example `again acknowledged`.
 ///
-/// If the first argument is `live`, `serve` or `foundation`, the program is one of several processes that use the same
+/// If the first argument is `age`, the program lives on a machine for `Prove age`: ``AgeWork``. If it is `live`, `serve`
+/// or `foundation`, the program is one of several processes that use the same
 /// stores.
 @main
 struct FaultWorker {
     let operation: Operation
     let stage: Operation.Stage
 
-    static func main() async {
+    /// `main` is synchronous, because valgrind 3.19 crashes or hangs with an asynchronous one.
+    static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            if words.first == "age" { exit(await AgeWork.main(Array(words.dropFirst()))) }
+            await main(words)
+            done.signal()
+        }
+        done.wait()
+    }
+
+    private static func main(_ words: [String]) async {
         switch words.first {
         case "live": return await LiveWork.main(Array(words.dropFirst()))
         case "serve": return await LiveServer.main(Array(words.dropFirst()))
