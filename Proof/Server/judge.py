@@ -10,6 +10,7 @@ read at the revision that it returned, agrees with the times of the calls.
 import json
 import sys
 from collections import defaultdict
+from itertools import accumulate
 
 
 def judge(calls):
@@ -64,15 +65,6 @@ def judge(calls):
         if last["after"] != chain[-1]:
             broken.append(f"the last read returned {last['after']}, and the chain ends with {chain[-1]}")
 
-    # A conflict needs another revision than the required one at some time of the call.
-    for call in writes:
-        if call["outcome"] == "conflict" and call["before"] in place:
-            following = place[call["before"]] + 1
-            is_replaced = following < len(chain) and made[chain[following]]["begin"] <= call["end"]
-            is_not_yet_made = call["before"] != "absent" and end_of(made[call["before"]]) >= call["begin"]
-            if not (is_replaced or is_not_yet_made):
-                broken.append(f"the write of {call['value']} met a conflict, and {call['before']} was not replaced")
-
     # The times: no call may end before a call begins that is earlier in the chain. The reads of one revision have no order.
     # A call without an answer may end at any time.
     points = defaultdict(list)
@@ -92,6 +84,20 @@ def judge(calls):
             if call["isWrite"]:
                 limit = max(limit, call["begin"])
             latest_begin = max(latest_begin, call["begin"])
+
+    # A conflict needs another revision than the required one at some time of the call. A revision was made after the begins of
+    # all calls that are earlier in the chain, and before the ends of all later ones.
+    begins = [max((call["begin"] for call in points[index]), default=0) for index in range(len(chain))]
+    ends = [min((end_of(call) for call in points[index]), default=float("inf")) for index in range(len(chain))]
+    latest_begins, earliest_ends = list(accumulate(begins, max)), list(accumulate(reversed(ends), min))[::-1]
+    for call in writes:
+        if call["outcome"] == "conflict" and call["before"] in place:
+            index = place[call["before"]]
+            is_last = index + 1 == len(chain)
+            is_replaced = not is_last and max(latest_begins[index], made[chain[index + 1]]["begin"]) <= call["end"]
+            is_not_yet_made = index > 0 and earliest_ends[index] >= call["begin"]
+            if not (is_replaced or is_not_yet_made):
+                broken.append(f"the write of {call['value']} met a conflict, and {call['before']} was not replaced")
     return broken
 
 
@@ -100,7 +106,23 @@ def end_of(call):
     return call["end"] if call["outcome"] == "done" else float("inf")
 
 
+def test():
+    """Tries the rule of conflicts: the value 1 was read at 50, so a call from 30 to 40 that requires it meets no conflict."""
+    def call(is_write, begin, end, before, after, value, outcome="done"):
+        return {"isWrite": is_write, "begin": begin, "end": end, "before": before, "after": after, "value": value, "outcome": outcome}
+
+    def broken(end):
+        return judge([
+            call(True, 0, 10, "absent", "a", "1"), call(True, 12, 100, "a", "b", "2"), call(False, 50, 60, None, "a", "1"),
+            call(True, 30, end, "a", None, "3", "conflict"), call(False, 200, 210, None, "b", "2"),
+        ])
+
+    assert broken(40) == ["the write of 3 met a conflict, and a was not replaced"] and broken(50) == []
+
+
 def main():
+    if sys.argv[1:] == ["--test"]:
+        return test()
     keys = defaultdict(list)
     with open(sys.argv[1]) as file:
         for line in file:
