@@ -41,6 +41,8 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
                    runs only if it is named
        scale       one server with many machines: sets per second, a sweep of 100,000 keys (Proof/Scale); runs only if it is named
        soak        six hours under load with kills and locks, in parts that can be resumed (Proof/Scale); runs only if it is named
+       porcupine   the histories of the simulation, processes and servers, with a judge that others wrote (Proof/Judge); runs only if it
+                   is named
        providers   the real KeePassXC, KWallet and pass_secret_service, which it installs; runs only if it is named
        lazyfs      power cuts of LazyFS, a file system that it builds (Proof/lazyfs.py); needs root; runs only if it is named
 

@@ -226,6 +226,12 @@ def searches(length):
                 "soak, descriptors and memory that leak",
                 f"Proof/Scale/soak.py --program {release} --planted --fresh --folder .build/soak-planted {short}", True),
         ],
+        "porcupine": [
+            Slice("porcupine", f"python3 -B Proof/Judge/porcupine.py --seeds {pick(60, 600, 4000)} --first {seed}"),
+            Slice("porcupine, mistakes in our judges", "python3 -B Proof/Judge/porcupine.py --planted {part}", True, [
+                "orders --seeds 300 --seconds 0 --servers 0", "server --seeds 0 --seconds 0 --servers 2",
+            ]),
+        ],
         "providers": [Slice("providers", "Scripts/providers")],
         "lazyfs": [
             Slice("cuts of LazyFS", "Scripts/lazyfs " + pick("--operation ': set'", "--cuts 24", "--cuts 200")),
@@ -285,6 +291,8 @@ STEPS = [
     search("mutation", [*LIBRARY, "Tests"], is_named=True),
     search("scale", [*SERVER, "Proof/Scale"], "release", is_named=True),
     search("soak", [*LIBRARY, "Sources/LocalDataPostgreSQL", "Proof/Scale"], "release", is_named=True),
+    search("porcupine", ["Tests/Support/Laws", "Proof/Simulation", "Proof/RealFaults/Processes", "Proof/Server", "Proof/Judge"], "Prove",
+           is_named=True),
     search("providers", ["Sources/Backends/Keyring", "Proof/Searches/Keyring"], is_named=True),
     search("lazyfs", [*FILES, "Proof/lazyfs.py"], is_named=True),
     # The folder of its build is that of the tests, so it builds with the searches too.

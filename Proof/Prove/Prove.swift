@@ -13,7 +13,7 @@ struct Prove: AsyncParsableCommand {
         abstract: "Runs the simulations by the thousand, and prints their results.",
         subcommands: [
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
-            Faults.self, Cuts.self, Flushes.self, Processes.self, Limits.self, Age.self,
+            Faults.self, Cuts.self, Flushes.self, Processes.self, Limits.self, Age.self, Histories.self,
             Mutants.self, Power.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
         ] + server)
 

@@ -110,6 +110,7 @@ package struct ProcessHistory: Sendable {
             default: history.add(.add(sum: call.value.flatMap { Int($0) }), call.begin, end)
             }
         }
+        JudgedHistories.add(history, from: Cell(value: nil))
         guard let call = history.firstUnexplained(from: Cell(value: nil)) else { return nil }
         let near = calls.filter {
             $0.begin <= call.end && ($0.isOpen || $0.end >= call.begin - 50_000_000) && $0.begin > call.begin - 2_000_000_000

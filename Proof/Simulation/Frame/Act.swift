@@ -113,8 +113,9 @@ extension Act {
     }
 
     /// Throws a violation unless some order of the calls explains the history.
-    func judge<Model>(_ history: CallHistory<Model>, from begin: Model, of what: String) throws {
+    func judge<Model>(_ history: CallHistory<Model>, from begin: Model, of what: String) throws where Model.Action: Hashable {
         guard history.calls.count <= 64 else { throw violation(.world, "\(history.calls.count) calls are too many for the search") }
+        JudgedHistories.add(history, from: begin)
         guard history.isLinearizable(from: begin) else {
             throw violation(.order, "no order of the calls of \(what) explains what was seen")
         }

@@ -90,7 +90,7 @@ struct RecordModel: SequentialModel {
         left = older
     }
 
-    enum Action: Sendable {
+    enum Action: Hashable, Sendable {
         case read(String?, by: Int, Span)
         /// The text of this record in a list of all records; nil if the list did not contain the record.
         case listed(String?, by: Int, Span)

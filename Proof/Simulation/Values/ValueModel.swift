@@ -45,7 +45,7 @@ struct ValueModel: SequentialModel {
     /// How many power cuts will still happen. If there is none, no earlier state can come back.
     var cutsLeft = 0
 
-    enum Action: Sendable {
+    enum Action: Hashable, Sendable {
         case read(String?)
         /// A read by a program in which the migration does not apply, so that it moves nothing.
         case readHeldBack(String?)

@@ -96,7 +96,7 @@ package struct WindowModel: SequentialModel {
         self.standing = standing
     }
 
-    package enum Action: Sendable {
+    package enum Action: Hashable, Sendable {
         /// - `ends`: Whether the window is over for the program. It means the same in the cases below.
         case read(String?, ends: Bool)
         case exists(Bool)
