@@ -40,7 +40,7 @@ def main():
     options = parser.parse_args()
     program, prove = build(), TOP / ".build/debug/Prove"
     words = ["--seeds", options.seeds, "--first", options.first, "--seconds", options.seconds]
-    commands = [[prove, "histories", *words] + (["--planted"] if options.planted == "orders" else [])]
+    commands = [[prove, "histories", *words] + (["--planted", "--copies", "7"] if options.planted == "orders" else [])]
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for number in range(options.servers):
