@@ -45,6 +45,8 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
     // SQLITE_READONLY means that this program cannot write the index. SQLite has mapped the index nevertheless.
     if (code == SQLITE_READONLY) code = SQLITE_OK;
+    // No process can write the index. The connection then makes an index in its memory, from the whole log.
+    if (code == SQLITE_READONLY_CANTINIT) return SQLITE_OK;
     if (code != SQLITE_OK || !map) return code;
     unsigned char index[32], head[32], frame[24], page[4096];
     for (int i = 0; i < 32; i++) index[i] = ((unsigned char volatile *)map)[i];
