@@ -29,11 +29,6 @@ import Testing
 
     @Test func `a campaign of release windows runs the same way each time for one seed`() throws { try repeats(ReleaseWindows.self, 120) }
 
-    /// An open finding of `windows` in `Docs/KnownLimits.md`.
-    @Test func `a sweep that merges a value replaced at the same moment, and a third value`() {
-        withKnownIssue { _ = try Campaign<ReleaseWindows>(seed: 231_486_234_050_484, kind: .rolling).run() }
-    }
-
     // MARK: Shrinking
 
     @Test func `a failing campaign of moving values shrinks to a few calls and can be replayed`() throws {

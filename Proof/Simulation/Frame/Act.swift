@@ -113,12 +113,15 @@ extension Act {
     }
 
     /// Throws a violation unless some order of the calls explains the history.
-    func judge<Model>(_ history: CallHistory<Model>, from begin: Model, of what: String) throws where Model.Action: Hashable {
+    /// - Parameter wider: Returns a history with more optional calls, which is tried after the first; nil if there is none.
+    func judge<Model>(
+        _ history: CallHistory<Model>, from begin: Model, of what: String, wider: () -> CallHistory<Model>? = { nil }
+    ) throws where Model.Action: Hashable {
         guard history.calls.count <= 64 else { throw violation(.world, "\(history.calls.count) calls are too many for the search") }
         JudgedHistories.add(history, from: begin)
-        guard history.isLinearizable(from: begin) else {
-            throw violation(.order, "no order of the calls of \(what) explains what was seen")
-        }
+        if history.isLinearizable(from: begin) { return }
+        if let wider = wider() { return try judge(wider, from: begin, of: what) }
+        throw violation(.order, "no order of the calls of \(what) explains what was seen")
     }
 
     /// The contents of all quarantined values.

@@ -70,16 +70,16 @@ extension CallLog where Deed == WindowDeed {
     /// - Parameter isActive: For each round, whether one of its programs uses the destination. A round is a group of
     ///   programs that run at the same time. The history assumes `true` for the time after the last round.
     /// - Parameter isBare: Whether version 1 writes the key's value without a revision.
-    func history(of key: Int, isActive: [Bool], isBare: Bool) -> CallHistory<WindowModel> {
+    /// - Parameter repetitions: How often at most a sweep decides about a key again.
+    func history(of key: Int, isActive: [Bool], isBare: Bool, repetitions: Int) -> CallHistory<WindowModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
         // Returns the latest possible end of a call. A call without an end can last only until its program ends.
         func bound(_ entry: Entry) -> Int { entry.end ?? breaks.first { $0 > entry.begin } ?? .max }
-        func isMet(_ entry: Entry, where isMeant: (Entry) -> Bool) -> Bool {
-            mine.contains { other in
-                other.begin != entry.begin && isMeant(other) && other.begin < bound(entry) && entry.begin < bound(other)
-            }
+        func meet(_ one: Entry, _ other: Entry) -> Bool {
+            one.begin != other.begin && one.begin < bound(other) && other.begin < bound(one)
         }
+        func isMet(_ entry: Entry, where isMeant: (Entry) -> Bool) -> Bool { mine.contains { isMeant($0) && meet($0, entry) } }
         var history = CallHistory<WindowModel>()
         // In the history, each time of the log is doubled. So there is a moment for a check between the end of a call
         // and the next event.
@@ -100,7 +100,10 @@ extension CallLog where Deed == WindowDeed {
             }
             switch entry.deed {
             case .look: break
-            case .read(let value): add(.read(value, ends: ends), entry)
+            case .read(let value):
+                add(.read(value, ends: ends), entry)
+                // The legacy location may change after the read found the value there, and before it writes the destination.
+                if value != nil, isMet(entry, where: Self.isOlderChange) { add(.carry, entry, isOptional: true) }
             case .exists(let answer): add(.exists(answer), entry)
             case .write(let value, let isCalm):
                 add(.write(value, isBlind: isBlind(isCalm), isAcknowledged: entry.end != nil, ends: ends), entry)
@@ -113,9 +116,9 @@ extension CallLog where Deed == WindowDeed {
                 // A call that ends the window follows the rules of version 3, for which the window is over.
                 ends = ends || endsWindow
                 add(.settle(ends: ends), entry)
-                // If the legacy location changes during a sweep, the sweep may decide about the earlier content. Then it visits the
-                // key again, and may decide a second conflict. So a second sweep is added, which may have happened or not.
-                if isMet(entry, where: Self.isOlderChange) {
+                // Each time the legacy location changes during a sweep, the sweep may decide about the earlier content. Then it visits
+                // the key again, and may decide another conflict. So further sweeps are added, which may have happened or not.
+                for _ in mine.filter({ Self.isOlderChange($0) && meet($0, entry) }).prefix(repetitions) {
                     add(.take, entry, isOptional: true)
                     add(.settle(ends: ends), entry, isOptional: true)
                 }

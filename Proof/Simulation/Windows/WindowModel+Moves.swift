@@ -121,6 +121,24 @@ extension WindowModel {
         }
     }
 
+    /// The state after a read found the value in the legacy location; none if the destination has a record.
+    func carrying() -> [WindowModel] {
+        guard isActive, !isSettled, let older else { return [] }
+        var next = self
+        next.carried.insert(rules.up(older, over: nil))
+        return [next]
+    }
+
+    /// The state after a read wrote a value to the destination that version 1 has changed since; none if no read carries it.
+    func arrived(_ new: String) -> [WindowModel] {
+        guard carried.contains(new), older.map({ rules.up($0, over: nil) }) != new else { return [] }
+        var next = self
+        next.carried.remove(new)
+        next.rememberValue()
+        (next.value, next.isSettled, next.isKept, next.standing) = (new, true, true, .ahead)
+        return [next]
+    }
+
     private func replaced(by new: String?) -> WindowModel {
         var next = self
         next.isUnnamed = false
@@ -260,7 +278,8 @@ extension WindowModel {
     /// The states after a power cut. Each change that was not durable may be kept or lost, in both locations.
     func cut() -> [WindowModel] {
         var kept = self
-        (kept.undo, kept.olderUndo, kept.late, kept.inHand, kept.isActive) = ([], [], [], [], false)
+        (kept.undo, kept.olderUndo, kept.late, kept.isActive) = ([], [], [], false)
+        (kept.inHand, kept.carried) = ([], [])
         kept.cutsLeft -= 1
         var states = [kept]
         // The mark is a tombstone that names the mirrored record. If it is committed after the mirror, a power cut may

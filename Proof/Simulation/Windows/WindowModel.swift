@@ -82,6 +82,8 @@ package struct WindowModel: SequentialModel {
     var owed: Set<Int> = []
     /// The contents of the legacy location that a running sweep has read, and may decide about after they were replaced.
     var inHand: Set<String> = []
+    /// The contents of the legacy location that a read has found, and may write to the destination after version 1 changed them.
+    var carried: Set<String> = []
     /// How many power cuts will still happen. If there is none, no earlier state can come back.
     package var cutsLeft = 0
 
@@ -112,6 +114,8 @@ package struct WindowModel: SequentialModel {
         case settle(ends: Bool)
         /// A sweep reads the legacy location. It decides later, when the location may have another content.
         case take
+        /// A read finds the value in the legacy location. It writes the destination and answers later.
+        case carry
         /// A check after a call that nothing disturbed. If the window is open, version 1 must read the current value.
         /// If a sweep has ended the window, the legacy location must be empty.
         case inStep(ends: Bool, sweeps: Bool)
@@ -137,7 +141,7 @@ package struct WindowModel: SequentialModel {
         case .read(let seen, let ends):
             // A program for which the window is over reads only the destination. Other programs first write a newer
             // value of version 1 to the destination.
-            guard isSettled else { return seen == nil && older == nil ? [self] : [] }
+            guard isSettled else { return seen == nil && older == nil ? [self] : seen.map(arrived) ?? [] }
             return seen == value && (standing != .ahead || isReleased || ends) ? [self] : []
         case .exists(let seen): return seen == (isSettled && value != nil) || seen == (effective != nil) ? [self] : []
         case .write(let new, let isBlind, let isAcknowledged, let ends):
@@ -161,11 +165,12 @@ package struct WindowModel: SequentialModel {
             return seen == older ? writtenOlder(left, isAcknowledged: true, isBare: false, isRepeated: false) : []
         case .settle: return [self] + decidedLate()
         case .take: return taken()
+        case .carry: return carrying()
         case .inStep(let ends, let sweeps): return isInStep(ends: ends, sweeps: sweeps) ? [durableOlder] : []
         case .round(let isActive):
             var next = self
             next.isActive = isActive
-            (next.late, next.inHand) = ([], [])
+            (next.late, next.inHand, next.carried) = ([], [], [])
             return [next]
         case .powerCut: return cut()
         case .end(let found): return owed.isSubset(of: found) ? [self] : []
