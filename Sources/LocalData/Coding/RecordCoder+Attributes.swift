@@ -51,7 +51,7 @@ extension Route {
 extension StorageMetadata {
     /// Returns whether the attributes of a record are those that the declarations derive from it.
     func isDerived(by declared: DerivedAttributes, _ version: Int) -> Bool {
-        attributes[Self.derivedAttribute] == declared.mark
+        attributes[Self.derivedAttribute].map(declared.areListed) == true
             && attributes[Self.versionAttribute] == Self.versionText(version, isMarked: true) && schemaVersion == version
     }
 

@@ -164,7 +164,6 @@ extension AttributeType: CustomStringConvertible {
     }
 
     private static func all<Element>(_ elements: [Element?]) -> [Element]? {
-        let present = elements.compactMap(\.self)
-        return present.count == elements.count ? present : nil
+        elements.contains { $0 == nil } ? nil : elements.compactMap(\.self)
     }
 }

@@ -44,17 +44,22 @@ package struct DerivedAttributes: Sendable {
     /// Creates the declarations of a collection. Of several attributes with one name, the last one counts.
     /// - Parameter typeTag: The stored name of the type of the records.
     init(_ attributes: [DerivedAttribute], typeTag: String) {
-        let named = Dictionary(attributes.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
-        all = named.values.sorted { $0.name < $1.name }
+        all = Dictionary(attributes.map { ($0.name, $0) }, uniquingKeysWith: { $1 }).values.sorted { $0.name < $1.name }
         let parts = [Self.form, typeTag] + all.flatMap { [$0.name, $0.type] }
         mark = (try? JSONEncoder().encode(parts)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// Returns the names of the attributes that a mark lists.
-    static func names(in mark: String) -> [String] {
+    /// Returns the parts of a mark without the type's name: its form, and the name and type of each attribute.
+    private static func parts(of mark: String) -> [String] {
         let parts = (try? JSONDecoder().decode([String].self, from: Data(mark.utf8))) ?? []
-        return parts.indices.dropFirst(2).filter { $0 % 2 == 0 }.map { parts[$0] }
+        return Array(parts.prefix(1) + parts.dropFirst(2))
     }
+
+    /// Returns the names of the attributes that a mark lists.
+    static func names(in mark: String) -> [String] { parts(of: mark).enumerated().filter { $0.offset % 2 == 1 }.map(\.element) }
+
+    /// Returns whether a mark lists these attributes. The type of its record may have another name.
+    func areListed(in mark: String) -> Bool { mark == self.mark || Self.parts(of: mark) == Self.parts(of: self.mark) }
 
     /// Returns the texts of a record.
     func texts(of record: Any) -> DerivedTexts {

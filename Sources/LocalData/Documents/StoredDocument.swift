@@ -184,8 +184,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
         case nil: return value
         case .name(let name): return value.object?[name].flatMap { Self.value(in: $0, path.dropFirst()) }
         case .position(let position):
-            guard let array = value.array, array.indices.contains(position) else { return nil }
-            return Self.value(in: array[position], path.dropFirst())
+            return value.array.flatMap { $0.indices.contains(position) ? Self.value(in: $0[position], path.dropFirst()) : nil }
         }
     }
 

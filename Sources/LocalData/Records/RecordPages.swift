@@ -146,8 +146,8 @@ struct RecordQueries: Sendable {
 
     /// Returns the query that selects the records of a collection. A declared type tag is a condition.
     func query<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, _ typeTag: String? = nil) -> StorageQuery {
-        let tag = (typeTag ?? collection.template.membership?.typeTag).map { StorageQuery.Condition.typeTag($0) }
-        return StorageQuery(collection.namespace, filter.conditions + [tag].compactMap(\.self))
+        let tag = typeTag ?? (collection.template.membership?.requiresTypeTag == true ? collection.typeTag : nil)
+        return StorageQuery(collection.namespace, filter.conditions + (tag.map { [.typeTag($0)] } ?? []))
     }
 
     /// Returns the number of records of the collection's type that match a filter, without expired ones. Legacy locations do not count.

@@ -78,6 +78,32 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases) func `migrateAll moves the records of every type name from a collection without a type tag`(
+        place: Place
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let older = people(place.olderDomain, Person.self)
+            try await launch().set((0..<300).map { Person(id: "p\($0)", name: "Ada") }, in: older)
+            try await launch().set(Alien(id: "a", name: "Ben"), in: people(place.olderDomain, Alien.self))
+            let newer = StorageCollection<Alien>("aliens", domain: domain, owner: "Tests", description: "Aliens")
+            #expect(try await launch().migrateAll(from: older, to: newer).records == 301)
+            #expect(try await launch().count(in: older) == 0)
+            #expect(try await launch().get("a", in: newer) == Alien(id: "a", name: "Ben"))
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a sweep rewrites no record because its type has another name`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let older = OneCollection(people(domain, Person.self).attribute("name", \.name))
+            let newer = OneCollection(people(domain, Alien.self).attribute("name", \.name))
+            try await launch().set(Person(id: "a", name: "Ada"), in: people(domain, Person.self).attribute("name", \.name))
+            for catalog in [older, newer, older, newer] {
+                let report = try await launch().registerCatalog(catalog, migrateImmediately: true)
+                #expect(report.rows.map(\.state) == [.unchanged])
+            }
+        }
+    }
+
     @Test(arguments: Place.allCases) func `a collection with a type tag has only the records with its tag`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let (older, newer) = (people(domain, Person.self), people(domain, Alien.self, typeTag: "Alien"))

@@ -85,7 +85,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
             name: name, domain: domain, security: security, serializer: serializer, owner: owner, description: description)
         key.membership = RecordMembership(namespace: .collections, entity: name, typeTag: typeTag)
         placeholder = key
-        key.membership = RecordMembership(namespace: .collection(name), entity: name, typeTag: typeTag, isRecord: true)
+        key.membership = RecordMembership(
+            namespace: .collection(name), entity: name, typeTag: typeTag, requiresTypeTag: typeTag != nil, isRecord: true)
         template = key
         self.identify = identify
     }
@@ -300,8 +301,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 extension TypedKey {
     /// The attributes that are derived from each record of the key's collection; nil if there are none.
     var derivedAttributes: DerivedAttributes? {
-        guard isRecord else { return nil }
-        return DeclaredShapes.derivedAttributes(of: Value.self, typeTag: typeTag, adding: membership?.derived)
+        isRecord ? DeclaredShapes.derivedAttributes(of: Value.self, typeTag: typeTag, adding: membership?.derived) : nil
     }
 }
 

@@ -149,10 +149,10 @@ extension TypedKey {
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
 
     /// Returns whether this key refuses a record because of its type tag.
-    func refuses(_ metadata: StorageMetadata) -> Bool { membership?.typeTag != nil && isOfOtherType(metadata) }
+    func refuses(_ metadata: StorageMetadata) -> Bool { membership?.requiresTypeTag == true && isOfOtherType(metadata) }
 
     /// Returns whether this key refuses a record because of its type tag, unless the record decodes as the key's type.
-    func doubts(_ metadata: StorageMetadata) -> Bool { membership?.typeTag == nil && isOfOtherType(metadata) }
+    func doubts(_ metadata: StorageMetadata) -> Bool { membership?.requiresTypeTag != true && isOfOtherType(metadata) }
 
     private func isOfOtherType(_ metadata: StorageMetadata) -> Bool {
         isRecord && membership?.acceptsOtherTags == false && (metadata.typeTag ?? typeTag) != typeTag

@@ -7,10 +7,11 @@ struct RecordMembership: Sendable {
     var namespace: StorageNamespace
     /// The name of the entity that contains the value: a collection, or an entity of a migration plan.
     var entity: String
-    /// The type tag: the name of the value's type that is stored with the value; nil for the name of the Swift type. If it is nil, a
-    /// record with another type tag is read if it decodes.
-    /// Reason: "A collection reads every tag that it does not name" in Docs/Decisions/Evolution.md.
+    /// The type tag: the name of the value's type that is stored with the value; nil for the name of the Swift type.
     var typeTag: String?
+    /// Whether the collection has only the records with its type tag. If not, a record with another one is read if it decodes.
+    /// Reason: "A collection reads every tag that it does not name" in Docs/Decisions/Evolution.md.
+    var requiresTypeTag = false
     /// Whether the slot belongs to a record of a collection.
     var isRecord = false
     /// Whether a record with another type tag is read as any other, because it will be migrated next.

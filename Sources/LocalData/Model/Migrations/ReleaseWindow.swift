@@ -64,8 +64,7 @@ public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertibl
     /// Returns when the window is over, in seconds since 1970; nil for a window without a number of days.
     /// - Parameter start: When the legacy location was first kept up to date, in seconds since 1970.
     func end(since start: Double) -> Double? {
-        guard case .days(let days) = end else { return nil }
-        return start + Double(days) * 86_400
+        if case .days(let days) = end { start + Double(days) * 86_400 } else { nil }
     }
 
     /// Whether the window ends at a version, so that a program without a version never ends it.
