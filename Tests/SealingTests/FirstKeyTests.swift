@@ -14,6 +14,19 @@ import Testing
     private let medium = MemoryMedium()
     private let address = StorageAddress("key")
 
+    /// The key that is recorded.
+    private let recorded = Recorded()
+
+    private final class Recorded: Sendable {
+        private let key = Mutex<KeyIdentity?>(nil)
+        var identity: KeyIdentity? { key.withLock(\.self) }
+        var pins: SealingKeys.Pins {
+            SealingKeys.Pins(
+                recorded: { [self] (_) throws(BackendError) in identity },
+                record: { [self] (new, _) throws(BackendError) in key.withLock { $0 = new } }, all: { () throws(BackendError) in [] })
+        }
+    }
+
     private func source() -> (BackendKeySource, FaultingBackend) {
         var capabilities = InMemoryStore.ownCapabilities
         capabilities.durability = .durable
@@ -80,13 +93,8 @@ import Testing
         async throws
     {
         let (source, store) = source()
-        let recorded = Mutex<KeyIdentity?>(nil)
-        let pins = SealingKeys.Pins(
-            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
-            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
-            all: { () throws(BackendError) in [] })
         let clock = ManualClock()
-        let keys = SealingKeys(pins: pins, clock: clock, randomBytes: Runtime.live.randomBytes)
+        let keys = SealingKeys(pins: recorded.pins, clock: clock, randomBytes: Runtime.live.randomBytes)
         func seal() async throws(BackendError) -> [UInt8] {
             try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id
         }
@@ -116,13 +124,8 @@ import Testing
 
     @Test func `a key in use whose item has other content by now seals nothing`() async throws {
         let (source, _) = source()
-        let recorded = Mutex<KeyIdentity?>(nil)
-        let pins = SealingKeys.Pins(
-            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
-            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
-            all: { () throws(BackendError) in [] })
         let clock = ManualClock()
-        let keys = SealingKeys(pins: pins, clock: clock, randomBytes: Runtime.live.randomBytes)
+        let keys = SealingKeys(pins: recorded.pins, clock: clock, randomBytes: Runtime.live.randomBytes)
         _ = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
         medium.corrupt(address, bytes: [1])
         clock.advance(by: .seconds(2))
@@ -134,18 +137,13 @@ import Testing
 
     @Test func `a rotated key is flushed before it is recorded, and the removal of older keys is flushed`() async throws {
         let (source, store) = source()
-        let recorded = Mutex<KeyIdentity?>(nil)
-        let pins = SealingKeys.Pins(
-            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
-            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
-            all: { () throws(BackendError) in [] })
-        let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+        let keys = SealingKeys(pins: recorded.pins, randomBytes: Runtime.live.randomBytes)
         let first = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
         store.inject(.unavailable, of: .synchronize)
         await #expect(throws: BackendError.self) { _ = try await keys.rotate(source) }
-        #expect(recorded.withLock(\.self) == first.identity)
+        #expect(recorded.identity == first.identity)
         let rotated = try await keys.rotate(source)
-        #expect(recorded.withLock(\.self) == rotated.current.identity)
+        #expect(recorded.identity == rotated.current.identity)
         store.inject(.unavailable, of: .synchronize)
         await #expect(throws: BackendError.self) { try await keys.deleteOthers(rotated, of: source) }
     }

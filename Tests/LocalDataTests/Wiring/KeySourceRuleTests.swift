@@ -18,16 +18,6 @@
             var testDescription: String { "\(self)" }
         }
 
-        @Test func `a program notes the use of its key in a file, and removes the file when it ends`() async throws {
-            let stage = try Stage()
-            let router = stage.launch()
-            try await router.set("v", for: textKey("a", .encryptedSQLite(database: "main")))
-            let folder = stage.root.appending(path: "locks/keys").path
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
-            try await router.shutdown()
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
-        }
-
         let list = textKey("b", .userDefaults(suite: "sealed"), .encrypted)
 
         func launch(_ stage: Stage) -> StorageRouter { stage.launch { $0.keychain = .sealedVault(.configured) } }
@@ -116,6 +106,16 @@
             try right.write(to: URL(fileURLWithPath: keyFile))
             try setPermissions(0o600, of: keyFile)
             for (_, action) in actions() { try await action(launch(stage)) }
+        }
+
+        @Test func `a program notes the use of its key in a file, and removes the file when it ends`() async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            try await router.set("v", for: textKey("a", .encryptedSQLite(database: "main")))
+            let folder = stage.root.appending(path: "locks/keys").path
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+            try await router.shutdown()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         }
 
         /// A key source whose key another process creates between the first load and the second.
