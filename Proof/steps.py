@@ -120,6 +120,7 @@ def searches(length):
         options += ([f"--kinds {kinds}"] if kinds else []) + ([f"--load '{load}'"] if load else [])
         return Slice(name, f"python3 -B Proof/Failover/rounds.py {' '.join(options)}", loses)
 
+    days = "--days 12 --records 200 --sets 40 --kills-every 4"
     # A soak of five minutes.
     short = "--minutes 5 --total 5 --interval 10"
     comparison = "swift test --skip-build --filter '^StorageSearches[.]ComparisonTests'"
@@ -188,8 +189,13 @@ def searches(length):
             Slice("comparison", f"COMPARISON_FIRST={seed} COMPARISON_SEEDS={pick(4, 120, 4000)} {comparison}"),
             Slice("comparison, planted mistake", f"COMPARISON_PLANTED=1 COMPARISON_SEEDS=4 {comparison}", True),
         ],
-        "age": [Slice("age", f"{prove} age --seed {seed} " + pick(
-            "--days 12 --records 200 --sets 40 --kills-every 4", "", "--days 1000 --records 100000 --sets 1000"))],
+        "age": [
+            Slice("age", f"{prove} age --seed {seed} --calls get move sweep " + pick(
+                days, "", "--days 1000 --records 100000 --sets 1000")),
+            # Apart, because its finding is a known limit.
+            Slice("age, doctor", f"{prove} age --seed {seed} --calls doctor " + pick(days, "", "")),
+            Slice("age, planted mistake", f"{prove} age {days} --calls get --planted", True),
+        ],
         "limits": [Slice("limits", f"{prove} limits")],
         "laws": [Slice("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")],
         "judges": [

@@ -18,7 +18,7 @@ struct AgeWork {
     /// The keys of the release of a day.
     private struct Release: StorageKeyCatalog {
         let day: Int
-        let id = "notes"
+        let id: String
         static let domain = StorageDomain.encryptedSQLite(database: "main")
         static let older = StorageDomain.userDefaults(suite: "older")
         var moving: StorageKey<String> { Self.key("moving \(day)").moved(from: Self.key("moving \(day - 1)")) }
@@ -49,10 +49,12 @@ struct AgeWork {
     private let root: String
     private let day: Int
     private let storage: StorageRouter
-    private var release: Release { Release(day: day) }
+    /// Whether each day registers another catalog, of which the ledger keeps a note: the planted mistake.
+    private let isPlanted: Bool
+    private var release: Release { Release(day: day, id: isPlanted ? "notes \(day)" : "notes") }
 
-    private init(root: String, day: Int) throws {
-        (self.root, self.day) = (root, day)
+    private init(root: String, day: Int, isPlanted: Bool) throws {
+        (self.root, self.day, self.isPlanted) = (root, day, isPlanted)
         var configuration = StorageConfiguration(root: URL(filePath: "\(root)/root"), applicationID: Self.application)
         configuration.deadlines.files = .seconds(600)
         configuration.runtime.isPatient = true
@@ -64,12 +66,12 @@ struct AgeWork {
         storage = StorageRouter(configuration: configuration)
     }
 
-    /// - Parameter words: A verb, the folder of the machine, the day, and for some verbs a number.
+    /// - Parameter words: A verb, the folder of the machine, the day, for some verbs a number, and `planted` for a mistake.
     static func main(_ words: [String]) async -> Int32 {
         guard words.count >= 3, let day = Int(words[2]) else { return 64 }
         let count = words.count > 3 ? Int(words[3]) ?? 0 : 0
         do {
-            let work = try AgeWork(root: words[1], day: day)
+            let work = try AgeWork(root: words[1], day: day, isPlanted: words.last == "planted")
             switch words[0] {
             case "first": try await work.begin(records: count)
             case "day": try await work.live(sets: count)

@@ -13,10 +13,12 @@ struct Age: AsyncParsableCommand {
     @Option(help: "The number of days after which a day is killed and repeated.") var killsEvery = 10
     @Option(help: "The seed of the kills.") var seed: UInt64 = 1
     @Option(help: "The largest ratio of instructions.") var limit = 1.2
+    @Option(parsing: .upToNextOption, help: "The calls whose instructions are counted.") var calls = LivedMachine.calls
+    @Flag(help: "Each day leaves something in the ledger, to see that it is noticed.") var planted = false
 
     func run() async throws {
         let old = try await LivedMachine(
-            LivedMachine.Life(days: days, records: records, sets: sets, killsEvery: killsEvery, seed: seed))
+            LivedMachine.Life(days: days, records: records, sets: sets, killsEvery: killsEvery, seed: seed, isPlanted: planted))
         let young = try await LivedMachine(LivedMachine.Life(days: 1, records: records, sets: sets, killsEvery: 0, seed: seed))
         var findings = 0
         do { try await old.check() } catch {
@@ -31,7 +33,7 @@ struct Age: AsyncParsableCommand {
             show("\(path) | \(sizes.young[path] ?? 0) | \(size)\(isWithin ? "" : " exceeds its bound")")
         }
         show("call | instructions after a day | after \(days) days | ratio")
-        let counts = try await (young: young.instructions(), old: old.instructions())
+        let counts = try await (young: young.instructions(of: calls), old: old.instructions(of: calls))
         for (call, count) in counts.old.sorted(by: { $0.key < $1.key }) {
             let ratio = Double(count) / Double(max(1, counts.young[call] ?? 1))
             findings += ratio > limit ? 1 : 0

@@ -15,8 +15,12 @@ package struct LivedMachine: Sendable {
         /// Decides when a day is killed.
         package var seed: UInt64
 
-        package init(days: Int, records: Int, sets: Int, killsEvery: Int, seed: UInt64) {
+        /// Whether each day leaves something in the ledger.
+        package var isPlanted: Bool
+
+        package init(days: Int, records: Int, sets: Int, killsEvery: Int, seed: UInt64, isPlanted: Bool = false) {
             (self.days, self.records, self.sets, self.killsEvery, self.seed) = (days, records, sets, killsEvery, seed)
+            self.isPlanted = isPlanted
         }
     }
 
@@ -52,7 +56,8 @@ package struct LivedMachine: Sendable {
     }
 
     private func work(_ verb: String, day: Int, _ count: Int, in path: String? = nil) async throws {
-        let result = try await run(worker, ["age", verb, path ?? folder.path, "\(day)", "\(count)"])
+        let planted = life.isPlanted && verb == "day" ? ["planted"] : []
+        let result = try await run(worker, ["age", verb, path ?? folder.path, "\(day)", "\(count)"] + planted)
         guard result.status == 0 else { throw ProgramFailure("Day \(day): \(result.stderr)") }
     }
 
@@ -62,11 +67,11 @@ package struct LivedMachine: Sendable {
         try await work("check", day: life.days, life.records, in: copy.path)
     }
 
-    /// Returns the instructions of each call on a copy of the machine, without those of the program's start.
-    package func instructions() async throws -> [String: Int] {
+    /// Returns the instructions of each of some calls on a copy of the machine, without those of the program's start.
+    package func instructions(of calls: [String]) async throws -> [String: Int] {
         let start = try await count("nothing")
         var counts: [String: Int] = [:]
-        for call in Self.calls { counts[call] = try await count(call) - start }
+        for call in calls { counts[call] = try await count(call) - start }
         return counts
     }
 
