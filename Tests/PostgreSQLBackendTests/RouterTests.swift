@@ -40,6 +40,19 @@
             #expect(try await one.value(for: key) == nil)
         }
 
+        @Test func `a program forgets a database on a server that it has used, and goes on`() async throws {
+            let (one, two) = (machine("one"), machine("two"))
+            let other = StorageKey<String>(name: "other", domain: .encryptedSQLite(database: "main"))
+            try await one.set("secret", for: key)
+            try await one.set("stays", for: other)
+            try await one.forget(.postgreSQL(database: "main"))
+            #expect(try await two.value(for: key) == nil)
+            #expect(try await one.value(for: key) == nil)
+            #expect(try await one.get(other) == "stays")
+            try await one.set("new", for: key)
+            #expect(try await two.get(key) == "new")
+        }
+
         @Test func `the internal stores use a key source that the configuration gets after its server`() async throws {
             var configuration = StorageConfiguration(root: URL(filePath: folder.file("one")), applicationID: "com.example.app")
             configuration.usePostgreSQL(server)

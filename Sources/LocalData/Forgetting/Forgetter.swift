@@ -1,5 +1,6 @@
 import BackendContract
 import BackendRuntime
+import Sealing
 
 /// Forgets stores: removes the older copies of their values, and then destroys the stores.
 struct Forgetter: Sendable {
@@ -169,9 +170,7 @@ struct Forgetter: Sendable {
         }
     }
 
-    private func removeValue<Key: TypedKey>(of key: Key) async throws {
-        try await valueWriter.remove(try slots.routes.slot(for: key.typed))
-    }
+    private func removeValue(of key: some TypedKey) async throws { try await valueWriter.remove(try slots.routes.slot(for: key.typed)) }
 
     /// Removes the records that are in the legacy locations of a collection, and the lists from which it takes records. A record that is
     /// only in the collection has no older copy, and is destroyed with its store.
@@ -219,6 +218,8 @@ struct Forgetter: Sendable {
     private func clearOtherStores(_ domains: Set<StorageDomain>?) async throws {
         for domain in domains ?? domainsInUse where try !isOnDisk(domain) {
             let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
+            // Every store was locked before the files were destroyed. A store on a server is emptied with its calls.
+            (backend as? any KeyHoldingStore)?.endLock()
             for namespace in try namespaces(in: domain) {
                 try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await backend.deleteAll(in: namespace) }
             }
