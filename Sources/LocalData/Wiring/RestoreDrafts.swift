@@ -68,7 +68,7 @@ package final class RestoreDrafts: Sendable {
         guard found != nil else { return }
         let drafts: RestoreDrafts
         do throws(BackendError) { drafts = try RestoreDrafts(directories, runtime) } catch {
-            if error.code == .unavailable { return }
+            if error.code == .timedOut { return }
             throw error
         }
         defer { drafts.release() }

@@ -105,14 +105,14 @@
             try await kit.fill()
             try await kit.backup()
             let looked = Writes()
-            let refused = Refusal()
+            let (refused, stopped) = (Refusal(), Refusal())
             let kit = kit
             let files = HookedFiles { operation, path in
                 guard operation == "synchronizeFile", path.contains("standard.plist.restore-"), looked.isFirst else { return }
                 let done = DispatchSemaphore(value: 0)
                 Task {
                     let router = kit.router("run")
-                    _ = try? await router.value(for: kit.plain)
+                    do { _ = try await router.value(for: kit.plain) } catch { stopped.error = error }
                     try? await router.shutdown()
                     do { try await kit.restore(into: "run") } catch { refused.error = error }
                     done.signal()
@@ -124,6 +124,7 @@
             try await kit.restore(into: "run", files)
             #expect(looked.isOver)
             #expect((refused.error as? StorageError)?.code == .timedOut)
+            #expect(stopped.error == nil)
             #expect(try await kit.values("run") == kit.expected())
             #expect(try drafts("run").isEmpty)
         }
