@@ -400,7 +400,7 @@ if buildsSearches {
             name: "StorageSearches",
             dependencies: [
                 "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataCaches", "LocalDataPlans", "LocalDataVocabulary",
-                "LocalDataPostgreSQL", "LocalDataQueries", "BackendContract", "BackendRuntime", "MemoryBackend",
+                "LocalDataObservation", "LocalDataPostgreSQL", "LocalDataQueries", "BackendContract", "BackendRuntime", "MemoryBackend",
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(

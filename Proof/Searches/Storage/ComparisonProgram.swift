@@ -6,17 +6,26 @@ import TestSupport
 /// A random program on a few keys and records. It makes the same calls in every store, and its answers are compared.
 struct ComparisonProgram: CustomStringConvertible, Sendable {
     /// A call. Numbers choose a key, a record, a tag or a value.
-    enum Step: Sendable {
+    indirect enum Step: Sendable {
         case setText(Int, Int), setNumber(Int), setList(Int), setFlag(Int?)
         case read(Int), append(Int), remove(Int), exists(Int)
         case store([Int], tag: Int), retag(Int, tag: Int), readRecord(Int), removeRecord(Int)
         case list, tagged(Int), untagged(Int), count(Int), countAll, ordered(Int), pages(Int, tag: Int?), removeTagged(Int), clear
         case batch(Int, record: Int, tag: Int)
+        /// A text or records whose date of expiry has passed.
+        case setExpired(Int), storeExpired(Int)
         case sweep, restart
         /// Calls of an earlier release, which uses the legacy locations.
         case olderSet(Int), olderRemove, olderRead, olderStore([Int], tag: Int), olderRemoveRecord(Int), olderList
-        /// An operation that must not change any answer.
-        case operate(Operation)
+        case olderSetExpired, olderStoreExpired(Int)
+        /// Calls on a cache. Its values are lost with the machine.
+        case cache(Int, Int), cached(Int), uncache(Int)
+        /// An operation that must not change any answer, alone or while another step is made.
+        case operate(Operation), beside(Operation, Step)
+        /// Steps whose changes a follower of the records and one of the second text must deliver.
+        case followed([Step])
+        /// Everything in the store of the keys is destroyed.
+        case forget
 
         /// Whether the step changes something, and its answer does not show it. Only a later answer can show that it was left out.
         var isSilent: Bool {
@@ -29,7 +38,10 @@ struct ComparisonProgram: CustomStringConvertible, Sendable {
 
     /// An operation on the stores. A store that does not support it leaves it out.
     enum Operation: CaseIterable, Sendable {
-        case rotateDataKey, rotateKey, moveByBackup, verify, lock, forgetAnother, look
+        case rotateDataKey, rotateKey, moveByBackup, verify, lock, forgetAnother, look, backup
+
+        /// The operations during which any other step can be made.
+        static let accompanying: [Operation] = [.rotateDataKey, .rotateKey, .verify, .look, .backup]
     }
 
     /// A record with a property that may be declared as an attribute.
@@ -60,17 +72,32 @@ struct ComparisonProgram: CustomStringConvertible, Sendable {
         let past: Past? =
             below(3) == 0 ? nil : Past(policy: Past.Policy.allCases[below(3)], hasWindow: below(2) == 0)
         self.past = past
-        steps = (0..<below(30) + 10).map { _ in
-            if past != nil, below(4) == 0 {
-                return switch below(6) {
-                case 0, 1: .olderSet(below(Self.texts.count))
-                case 2: .olderStore((0..<below(3) + 1).map { _ in below(6) }, tag: below(Self.tags.count))
-                case 3: [.olderRemove, .olderRead][below(2)]
-                case 4: .olderRemoveRecord(below(6))
-                default: .olderList
-                }
+        /// A step of the earlier release.
+        func olderStep() -> Step {
+            switch below(7) {
+            case 0, 1: .olderSet(below(Self.texts.count))
+            case 2: .olderStore((0..<below(3) + 1).map { _ in below(6) }, tag: below(Self.tags.count))
+            case 3: [.olderRemove, .olderRead][below(2)]
+            case 4: .olderRemoveRecord(below(6))
+            case 5: below(2) == 0 ? .olderSetExpired : .olderStoreExpired(below(6))
+            default: .olderList
             }
-            return switch below(29) {
+        }
+        /// A change of the records or of a text. The earlier release may make it in a window. Without a window, a change that it makes beside
+        /// a read is moved or a conflict, depending on the time of the read.
+        func change() -> Step {
+            if past?.hasWindow == true, below(2) == 0 { return olderStep() }
+            return switch below(6) {
+            case 0, 1: .store((0..<below(4) + 1).map { _ in below(6) }, tag: below(Self.tags.count))
+            case 2: .removeRecord(below(6))
+            case 3: .retag(below(6), tag: below(Self.tags.count))
+            case 4: .setText(1, below(Self.texts.count))
+            default: .remove(1)
+            }
+        }
+        steps = (0..<below(30) + 10).map { _ in
+            if past != nil, below(4) == 0 { return olderStep() }
+            return switch below(38) {
             case 0, 1: .setText(below(2), below(Self.texts.count))
             case 2: .setNumber(below(Self.numbers.count))
             case 3: .setList(below(4))
@@ -94,6 +121,15 @@ struct ComparisonProgram: CustomStringConvertible, Sendable {
             case 23: .batch(below(Self.texts.count), record: below(6), tag: below(Self.tags.count))
             case 24: .sweep
             case 25, 26, 27: .operate(Operation.allCases[below(Operation.allCases.count)])
+            case 28: .cache(below(4), below(Self.texts.count))
+            case 29: .cached(below(4))
+            // Without a window, a value that an earlier release writes is a conflict with a removal, but not with nothing.
+            case 30: below(3) == 0 || past?.hasWindow == false ? .uncache(below(4)) : .forget
+            case 31, 32:
+                .beside(Operation.accompanying[below(Operation.accompanying.count)], below(2) == 0 ? .sweep : change())
+            case 33: .followed((0..<below(3) + 1).map { _ in change() })
+            case 34: .setExpired(below(2))
+            case 35: .storeExpired(below(6))
             default: .restart
             }
         }
@@ -118,7 +154,12 @@ struct ComparisonProgram: CustomStringConvertible, Sendable {
     /// record is kept, and such a record is a conflict: "Tombstones of a collection are dropped" in Docs/Decisions/Collections.md.
     mutating func leaveOutOlderRecords() {
         guard past?.hasWindow == false else { return }
-        steps.removeAll { if case .olderStore = $0 { true } else { false } }
+        steps.removeAll {
+            switch $0 {
+            case .olderStore, .olderStoreExpired: true
+            default: false
+            }
+        }
     }
 
     /// All plans that have one step less.

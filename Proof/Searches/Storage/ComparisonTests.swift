@@ -3,6 +3,8 @@ import BackendRuntime
 import Foundation
 import LocalData
 import LocalDataBackup
+import LocalDataCaches
+import LocalDataObservation
 import LocalDataQueries
 import LocalDataTesting
 import Synchronization
@@ -27,14 +29,18 @@ import Testing
         let list: StorageKey<[String: Int]>
         let flag: StorageKey<Bool?>
         let notes: StorageCollection<ComparisonProgram.Note>
+        let caches: [StorageCache<ComparisonProgram.Note>]
 
         private struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
+
+        /// A date of expiry that has passed.
+        private static let past = Date(timeIntervalSince1970: 1_000_000_000)
 
         /// The locations of an earlier release, from which the second text and the records move.
         static let olderText = StorageKey<String>(name: "older", domain: .userDefaults(suite: "older"))
         static let olderNotes = StorageCollection<ComparisonProgram.Note>("older notes", domain: .userDefaults(suite: "older"))
 
-        init(_ world: ComparisonWorld, _ past: ComparisonProgram.Past?) {
+        init(_ world: ComparisonWorld, _ past: ComparisonProgram.Past?) throws {
             self.world = world
             routers = (0..<world.programs).map { _ in world.launch() }
             let (domain, security) = (world.domain, world.security)
@@ -67,6 +73,8 @@ import Testing
             number = StorageKey(name: "number", domain: domain, security: security)
             list = StorageKey(name: "list", domain: domain, security: security)
             flag = StorageKey(name: "flag", domain: domain, security: security)
+            let cached = StorageCollection<ComparisonProgram.Note>("cached", domain: .encryptedSQLite(database: "cached"))
+            caches = try routers.map { try cached.cache(limit: .count(1_000), storage: $0) }
         }
 
         private var catalog: Catalog {
@@ -75,7 +83,7 @@ import Testing
 
         func answer(_ step: ComparisonProgram.Step, number index: Int) async -> String {
             do { return try await made(step, routers[index % routers.count], index) } catch let error as StorageError {
-                return "\(error.code) \(error.outcome)"
+                return "\(error.code) \(error.outcome) \(error)"
             } catch { return "\(error)" }
         }
 
@@ -85,7 +93,6 @@ import Testing
                     id: "n\(id)", tag: ComparisonProgram.tags[tag], weight: Double(index % 3) - 1,
                     text: ComparisonProgram.texts[index % ComparisonProgram.texts.count])
             }
-            func shown(_ notes: [ComparisonProgram.Note]) -> String { "\(notes.map { "\($0)".hashed }.sorted())" }
             @Sendable func tag(_ number: Int) -> String { ComparisonProgram.tags[number] }
             if ComparisonProgram.isPlanted, world.memory == nil, index % 2 == 1, step.isSilent { return "done" }
             switch step {
@@ -163,6 +170,10 @@ import Testing
                     try batch.set(note(record, tag), in: notes)
                     batch.remove(number)
                 }
+            case .setExpired(let key): try await storage.set("expired", for: texts[key], expiresAt: Self.past)
+            case .storeExpired(let id): try await storage.set(note(id, 0), in: notes, lifetime: .zero)
+            case .olderSetExpired: try await storage.set("expired", for: Self.olderText, expiresAt: Self.past)
+            case .olderStoreExpired(let id): try await storage.set(note(id, 0), in: Self.olderNotes, lifetime: .zero)
             case .sweep:
                 let report = try await storage.registerCatalog(catalog, migrateImmediately: true)
                 return report.isComplete ? "complete" : "\(report)"
@@ -176,16 +187,78 @@ import Testing
                 var all: [ComparisonProgram.Note] = []
                 for try await note in storage.records(in: Self.olderNotes) { all.append(note) }
                 return shown(all)
+            case .cache(let id, let text):
+                let value = ComparisonProgram.Note(id: "c\(id)", tag: "", weight: 0, text: ComparisonProgram.texts[text])
+                return "\(try await caches[index % caches.count].set(value))"
+            case .cached(let id): return (try await caches[index % caches.count].value("c\(id)")?.text ?? "nil").hashed
+            case .uncache(let id): try await caches[index % caches.count].remove("c\(id)")
             case .operate(let operation):
-                guard world.memory == nil else { break }
-                do { try await operate(operation, storage) } catch StorageError.unsupported {} catch StorageError.unavailable {
-                    // The program has not written to the database yet.
-                } catch StorageError.encryptionKeyMissing {
-                    // The program has not sealed a value yet.
-                }
+                // A machine that is restored from a backup has no caches.
+                if operation == .moveByBackup { try await caches[0].removeAll() }
+                try await attempt(operation, storage)
+            case .beside(let operation, let step):
+                async let attempted: Void = attempt(operation, routers[(index + 1) % routers.count])
+                let answer = await self.answer(step, number: index)
+                try await attempted
+                return answer
+            case .followed(let steps): return try await following(steps, storage, index)
+            case .forget:
+                try await storage.registerCatalog(catalog)
+                for key in 0..<5 { _ = try await made(.remove(key), storage, index) }
+                try await storage.clear(notes)
+                if world.memory == nil { do { try await storage.forget(world.domain) } catch StorageError.unsupported {} }
             }
             return "done"
         }
+
+        /// Makes an operation in a world with files, unless its stores do not support it.
+        private func attempt(_ operation: ComparisonProgram.Operation, _ storage: StorageRouter) async throws {
+            guard world.memory == nil else { return }
+            do { try await operate(operation, storage) } catch StorageError.unsupported {} catch StorageError.unavailable {
+                // The program has not written to the database yet.
+            } catch StorageError.encryptionKeyMissing {
+                // The program has not sealed a value yet.
+            }
+        }
+
+        /// The values that followers have delivered.
+        private final class Followed: Sendable {
+            let records = Mutex<[String: ComparisonProgram.Note]>([:])
+            let text = Mutex<String?>(nil)
+            let failure = Mutex<(any Error)?>(nil)
+
+            func fail(_ error: any Error) { failure.withLock { $0 = $0 ?? error } }
+        }
+
+        /// Makes steps while two followers run, waits until both have what is stored, and returns the records.
+        private func following(_ steps: [ComparisonProgram.Step], _ storage: StorageRouter, _ index: Int) async throws -> String {
+            let (followed, notes, text) = (Followed(), notes, texts[1])
+            let followers = [
+                Task {
+                    do {
+                        for try await change in storage.changes(in: notes) { followed.records.withLock { change.apply(to: &$0) } }
+                    } catch { if !Task.isCancelled { followed.fail(error) } }
+                },
+                Task {
+                    do { for try await value in storage.values(for: text) { followed.text.withLock { $0 = value } } } catch {
+                        if !Task.isCancelled { followed.fail(error) }
+                    }
+                },
+            ]
+            defer { for follower in followers { follower.cancel() } }
+            var answers: [String] = []
+            for step in steps { answers.append(await answer(step, number: index)) }
+            while true {
+                if let failure = followed.failure.withLock(\.self) { throw failure }
+                let (all, last) = (try await made(.list, storage, index), try await storage.value(for: text))
+                if shown(followed.records.withLock { Array($0.values) }) == all, last == followed.text.withLock(\.self) {
+                    return "\(answers + [all])"
+                }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+        }
+
+        private func shown(_ notes: [ComparisonProgram.Note]) -> String { "\(notes.map { "\($0)".hashed }.sorted())" }
 
         private func operate(_ operation: ComparisonProgram.Operation, _ storage: StorageRouter) async throws {
             switch operation {
@@ -207,6 +280,11 @@ import Testing
             case .look:
                 _ = try await storage.audit()
                 _ = await storage.planSweep()
+            case .backup:
+                guard let file = world.otherRoot?().appendingPathExtension("backup") else { break }
+                let key = BackupKey.recoveryKey(try RecoveryKey(text: ComparisonTests.recoveryKey))
+                let report = try await storage.backup(to: file, openedBy: [key])
+                if !report.isSound { throw StorageError(StorageError.corrupted, key: "backup", "\(report)") }
             case .moveByBackup: break
             }
         }
@@ -231,7 +309,7 @@ import Testing
             try await older.set([note], in: Session.olderNotes)
             try await older.shutdown()
         }
-        var session = Session(world, program.past)
+        var session = try Session(world, program.past)
         var answers: [String] = []
         let last: [ComparisonProgram.Step] =
             [.restart, .sweep, .list, .countAll, .olderRead, .olderList] + (0..<5).map { .read($0) } + (0..<6).map { .count($0) }
@@ -239,10 +317,10 @@ import Testing
             switch step {
             case .restart:
                 for router in session.routers { try await router.shutdown() }
-                session = Session(world, program.past)
+                session = try Session(world, program.past)
             case .operate(.moveByBackup) where world.otherRoot != nil:
                 try await moveByBackup(session, &world)
-                session = Session(world, program.past)
+                session = try Session(world, program.past)
             default: break
             }
             answers.append(await session.answer(step, number: index))
@@ -251,7 +329,7 @@ import Testing
         return answers
     }
 
-    private static let recoveryKey = "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"
+    fileprivate static let recoveryKey = "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"
 
     /// Ends the programs of a session, and restores a backup of its stores on another machine.
     private func moveByBackup(_ session: Session, _ world: inout ComparisonWorld) async throws {
