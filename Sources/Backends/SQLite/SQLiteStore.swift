@@ -106,7 +106,8 @@
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
-                if addresses.count <= Self.shortRead, let session = session(freshness), let probes = try session.probes(addresses) {
+                // After an error, the thorough read checks whether the file was replaced, or destroyed by another program.
+                if addresses.count <= Self.shortRead, let session = session(freshness), let probes = try? session.probes(addresses) {
                     return probes
                 }
                 return try await readThoroughly(addresses, deadline: nextDeadline)

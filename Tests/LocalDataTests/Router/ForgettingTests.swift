@@ -11,6 +11,8 @@ struct ForgettingTests {
     private static let legacy = StorageDomain.userDefaults(suite: "old")
     private static let secret = "the-secret-of-kari"
 
+    private struct SampleNote: Codable, Identifiable, Sendable { var id, text: String }
+
     private static func key(_ name: String, _ domain: StorageDomain) -> StorageKey<String> { textKey(name, domain) }
 
     private static func moved(to domain: StorageDomain) -> StorageKey<String> {
@@ -33,6 +35,26 @@ struct ForgettingTests {
             #expect(try await storage.value(for: Self.key("b", .userDefaults(suite: "kept"))) == "stays")
             try await storage.set("new", for: Self.key("a", Self.database))
             #expect(try await stage.launch().value(for: Self.key("a", Self.database)) == "new")
+        }
+
+        @Test func `another program that has used a database goes on right after it was forgotten`() async throws {
+            let stage = try Stage()
+            let (one, two) = (stage.launch(), stage.launch())
+            let notes = StorageCollection<SampleNote>("notes", domain: Self.database)
+            let (a, b) = (Self.key("a", Self.database), Self.key("b", Self.database))
+            for _ in 0..<20 {
+                try await one.set(Self.secret, for: a)
+                try await one.set([SampleNote(id: "n", text: "old")], in: notes)
+                #expect(try await two.count(in: notes) == 1)
+                #expect(try await two.value(for: a) == Self.secret)
+                try await one.forget(Self.database)
+                #expect(try await two.value(for: a) == nil)
+                try await two.set([SampleNote(id: "n", text: "new")], in: notes)
+                try await two.set("new", for: b)
+                #expect(try await one.value(for: b) == "new")
+                #expect(try await one.value("n", in: notes)?.text == "new")
+                try await two.forget(Self.database)
+            }
         }
 
         @Test(arguments: [database, .userDefaults(suite: "list")])
