@@ -83,7 +83,7 @@ import Testing
 
         func answer(_ step: ComparisonProgram.Step, number index: Int) async -> String {
             do { return try await made(step, routers[index % routers.count], index) } catch let error as StorageError {
-                return "\(error.code) \(error.outcome) \(error)"
+                return "\(error.code) \(error.outcome)"
             } catch { return "\(error)" }
         }
 
