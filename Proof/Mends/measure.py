@@ -26,6 +26,7 @@ def run(command, limit=None, **more):
 
 
 def prepare():
+    subprocess.run(["Scripts/setup"], cwd=folder, check=True)
     if not (folder / "Sources/Backends/Contract/TakenBack.swift").exists():
         subprocess.run(["git", "apply", here / "mends.patch"], cwd=folder, check=True)
     for options in (["--build-tests"], ["-c", "release", "--product", "Prove"]):
