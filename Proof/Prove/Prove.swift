@@ -14,7 +14,7 @@ struct Prove: AsyncParsableCommand {
         subcommands: [
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
             Faults.self, Cuts.self, Flushes.self, Processes.self, Limits.self, Age.self, Histories.self,
-            Mutants.self, Power.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
+            Journeys.self, Mutants.self, Power.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
         ] + server)
 
     /// The commands that need the trait `PostgreSQL`.

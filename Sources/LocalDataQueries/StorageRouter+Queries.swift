@@ -160,7 +160,7 @@ extension StorageRouter {
     ///   - onDamage: The handling of records that cannot be read. They are not removed.
     /// - Returns: The number of removed records.
     /// - Throws: `StorageError`. Records that were removed before the error remain removed. `residueRemains` means that an
-    ///   older copy of a removed record remains; a sweep deletes it.
+    ///   older copy of a removed record remains; a sweep deletes it. The outcome is then `unknown`: repeat the call.
     @concurrent
     @discardableResult
     public nonisolated func removeAll<Record>(

@@ -240,9 +240,12 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     /// Adds a source: a copy from which a migration makes the value. A source that may not be identified in the destination
     /// is not recorded as replaced: the migration deletes it, and the next value in its location is new.
-    mutating func addSource(_ copy: SourceRecord, destination: Route) {
+    /// - Parameter past: The origin of the source. If a migration made the source too, the value comes from the copies of that origin. So
+    /// ``match(madeOf:)`` does not compare the source itself.
+    mutating func addSource(_ copy: SourceRecord, _ past: RecordOrigin?, destination: Route) {
         let place = copy.route.place.text
         guard Self.mayIdentify(copy, in: destination) else { return add(Self.unidentified, place) }
+        if past?.migration != nil { return remember([Self.mark(of: copy.record)], of: place) }
         add(Self.mark(of: copy.record), place)
         if copy.record.isForeign { made = (made ?? []) + [Self.fingerprint(of: copy.record)] }
     }
@@ -255,6 +258,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         origin.copies = copies.filter { Self.isRevision($0.value) || $0.value == Self.unidentified }
         origin.earlier = earlier?.mapValues { $0.filter(Self.isRevision) }.filter { !$0.value.isEmpty }
         for place in copies.keys.sorted() where origin.copies[place] == nil && !isAbsent(place) { origin.recordUnnamed(place) }
+        // Without a copy that is left out, it is unknown from what the value was made.
+        if origin.copies.count < copies.count { origin.migration = nil }
         return origin
     }
 
@@ -323,9 +328,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     private mutating func remember(_ added: [String], of place: String, isLatest: Bool = false) {
         let past = earlier?[place] ?? []
         var known: [String] = []
-        for mark in isLatest ? added + past : past + added {
-            if copies[place] != mark, !known.contains(mark) { known.append(mark) }
-        }
+        for mark in isLatest ? added + past : past + added where copies[place] != mark && !known.contains(mark) { known.append(mark) }
         if known.isEmpty { return }
         earlier = (earlier ?? [:]).merging([place: Array(known.prefix(Self.memory))]) { $1 }
     }

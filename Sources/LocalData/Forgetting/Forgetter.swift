@@ -56,7 +56,7 @@ struct Forgetter: Sendable {
             await close()
             try await resume()
             try await forgetNotes(domains)
-        } catch let error as StorageError where hasBegun && error.outcome == .notApplied {
+        } catch let error as StorageError where hasBegun && error.outcome != .unknown {
             throw StorageError(error.code, key: error.keyName, error.message, outcome: .unknown, underlying: error.underlying)
         }
     }
@@ -172,44 +172,10 @@ struct Forgetter: Sendable {
 
     private func removeValue(of key: some TypedKey) async throws { try await valueWriter.remove(try slots.routes.slot(for: key.typed)) }
 
-    /// Removes the records that are in the legacy locations of a collection, and the lists from which it takes records. A record that is
-    /// only in the collection has no older copy, and is destroyed with its store.
-    private func removeOlderRecords<Collection: TypedCollection>(of collection: Collection) async throws {
+    /// Removes the older copies of records. A record that is only in the collection has none, and is destroyed with its store.
+    private func removeOlderRecords(of collection: some TypedCollection) async throws {
         let records = collection.typed
-        var names: Set<String> = []
-        var seen: Set<PhysicalSlot> = []
-        var open = [AnyStorageKey.collection(records)]
-        while let next = open.popLast() {
-            let slot = try slots.routes.route(for: next).slot
-            guard seen.insert(slot).inserted else { continue }
-            for location in next.legacyLocations {
-                guard let older = location.collection else {
-                    // The list is removed before the records, because the removal of a record would split it.
-                    try await removeList(location, of: slot)
-                    continue
-                }
-                names.formUnion(try await self.names(in: older))
-                open.append(location)
-            }
-        }
-        for name in names.sorted() { try await valueWriter.remove(try slots.routes.slot(for: records.key(name))) }
-    }
-
-    private func names<Collection: TypedCollection>(in collection: Collection) async throws -> [String] {
-        let records = collection.typed
-        return try await Listing(slots).slots(in: records.domain, records.namespace, name: records.name).addresses.map(\.name)
-    }
-
-    /// Removes the list from which a collection takes its records.
-    /// - Throws: ``StorageError`` with `residueRemains` if another key or collection still takes values from the list.
-    private func removeList(_ list: AnyStorageKey, of collection: PhysicalSlot) async throws {
-        let route = try slots.routes.route(for: list)
-        if let other = try await ResiduePurger(slots, coder, history).neededBy(route.slot, except: collection) {
-            throw StorageError(
-                StorageError.residueRemains, key: list.name,
-                "\(other) still takes its value from \(list.name), so no store was forgotten. Sweep, and try again.")
-        }
-        try await removeValue(of: list.base)
+        try await RecordRemover(slots: slots, coder: coder, history: history, program: program, collection: records).removeOlder()
     }
 
     // MARK: Stores that are not on the disk

@@ -195,7 +195,45 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
                 }
                 damaged += page.damaged.map { .damaged(page.record($0), reason: page.reason($0)) }
             }
+            // A record that was removed earlier may be in a legacy location again.
+            try await removeOlder(except: Set(unreadable.compactMap(\.damaged?.name)))
         } catch let error as StorageError { throw error.after(removed) }
         for entry in damaged { _ = try await onDamage.value(of: entry, history.events) }
+    }
+
+    /// Removes the records that are in the legacy locations of the collection, and the lists from which it takes records. A record that is
+    /// only in the collection is left out.
+    /// - Parameter damaged: The names of records that stay.
+    func removeOlder(except damaged: Set<String> = []) async throws {
+        func names<Older: TypedCollection>(in older: Older) async throws -> [String] {
+            let older = older.typed
+            return try await Listing(slots).slots(in: older.domain, older.namespace, name: older.name).addresses.map(\.name)
+        }
+        let writer = ValueWriter(slots, coder, history, program)
+        var (found, seen, open): (Set<String>, Set<PhysicalSlot>, [AnyStorageKey]) = ([], [], [.collection(collection)])
+        while let next = open.popLast() {
+            let slot = try slots.routes.route(for: next).slot
+            for location in seen.insert(slot).inserted ? next.legacyLocations : [] {
+                if let older = location.collection {
+                    found.formUnion(try await names(in: older))
+                    open.append(location)
+                } else {
+                    // The list is removed before the records, because the removal of a record would split it.
+                    try await removeList(location, of: slot, writer)
+                }
+            }
+        }
+        for name in found.subtracting(damaged).sorted() { try await writer.remove(try slots.routes.slot(for: collection.key(name))) }
+    }
+
+    /// Removes the list from which a collection takes its records.
+    /// - Throws: ``StorageError`` with `residueRemains` if another key or collection still takes values from the list.
+    private func removeList(_ list: AnyStorageKey, of collection: PhysicalSlot, _ writer: ValueWriter) async throws {
+        func remove(_ key: some TypedKey) async throws { try await writer.remove(try slots.routes.slot(for: key.typed)) }
+        if let other = try await ResiduePurger(slots, coder, history).neededBy(try slots.routes.route(for: list).slot, except: collection) {
+            throw StorageError(
+                StorageError.residueRemains, key: list.name, "\(other) still takes its value from \(list.name). Sweep, and try again.")
+        }
+        try await remove(list.base)
     }
 }

@@ -37,13 +37,13 @@ struct LegacyLocations: Sendable {
         while !open.isEmpty {
             let source = open.removeFirst()
             let route = try slots.routes.route(for: source)
-            // A source in the slot of the value is no other location, but its sources are.
-            if route.slot == slot, inPlace < Self.mostInPlace {
+            if seen.insert(route.slot).inserted {
+                found.append((source, route))
+            } else {
+                // A source in a slot that is listed already is no other location, but its sources are.
                 inPlace += 1
-                open += source.legacyLocations
+                if inPlace > Self.mostInPlace { continue }
             }
-            guard seen.insert(route.slot).inserted else { continue }
-            found.append((source, route))
             open += source.legacyLocations
         }
         return found

@@ -22,7 +22,7 @@ struct Origins: Sendable {
                 origin.add(source, destination: route)
                 origin.merge(past)
             } else {
-                origin.addSource(source, destination: route)
+                origin.addSource(source, past, destination: route)
                 origin.mergeSource(past)
             }
         }

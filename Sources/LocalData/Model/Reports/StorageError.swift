@@ -122,9 +122,9 @@ extension StorageError {
             : StorageError(cancelled, key: key, "The caller was cancelled. Nothing was changed.")
     }
 
-    /// Returns the error of a call of several steps. If some were completed, the outcome is `unknown` instead of `notApplied`.
+    /// Returns the error of a call of several steps, of which this one failed. If some were completed, the outcome is `unknown`.
     package func after(_ completed: Int) -> StorageError {
-        guard completed > 0, outcome == .notApplied else { return self }
+        guard completed > 0 || outcome == .applied, outcome != .unknown else { return self }
         return StorageError(code, key: keyName, "\(message) \(completed) changes were made.", outcome: .unknown, underlying: underlying)
     }
 
