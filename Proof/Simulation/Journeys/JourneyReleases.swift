@@ -104,7 +104,7 @@ extension Journey {
 
     static func list(_ domain: StorageDomain) -> StorageKey<[JourneyNote]> { StorageKey(name: "list", domain: domain) }
 
-    /// Returns the same place without the legacy locations of its release.
+    /// Returns the same slot or collection without its legacy locations.
     private static func withoutPast(_ key: StorageKey<String>) -> StorageKey<String> {
         StorageKey(name: key.name, domain: key.domain, security: key.security)
     }
