@@ -73,8 +73,7 @@ package struct Journey: Sendable, CustomStringConvertible {
         let policies = Policy.allCases
         var hasWindow = false
         releases = stores.enumerated().map { index, store in
-            // A chain cannot lead over a release window.
-            // Two places in one slot are declared as a conversion within the slot, which is a chain.
+            // Two places in one slot are declared as a conversion within the slot, which is a chain. No chain leads over a release window.
             let isConverted = stores[...index].count { Self.slot(of: $0) == .otherList } > 1
             let isChain = isConverted || !hasWindow && below(3) > 0
             // A key and its legacy location in one slot cannot both have a value.

@@ -86,7 +86,7 @@ private struct JourneyRun {
 
     mutating func reach() async throws {
         for step in journey.steps { try await make(step) }
-        await calm()
+        calm()
         let last = max(newest, 0)
         for release in last == releases.count - 1 ? [last] : [last, releases.count - 1] { try await judge(release) }
     }
@@ -140,7 +140,7 @@ private struct JourneyRun {
         programs = [:]
     }
 
-    private mutating func calm() async {
+    private mutating func calm() {
         machine.weather.calm()
         (accidents, endsAfter) = ([], nil)
         endAll()

@@ -240,8 +240,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     /// Adds a source: a copy from which a migration makes the value. A source that may not be identified in the destination
     /// is not recorded as replaced: the migration deletes it, and the next value in its location is new.
-    /// - Parameter past: The origin of the source. If a migration made the source too, the value comes from the copies of that origin. So
-    /// ``match(madeOf:)`` does not compare the source itself.
+    /// - Parameter past: The origin of the only source; nil if there are several. If a migration made the source too, the value comes from
+    ///   the copies of that origin. So ``match(madeOf:)`` does not compare the source itself.
     mutating func addSource(_ copy: SourceRecord, _ past: RecordOrigin?, destination: Route) {
         let place = copy.route.place.text
         guard Self.mayIdentify(copy, in: destination) else { return add(Self.unidentified, place) }

@@ -22,7 +22,7 @@ struct Origins: Sendable {
                 origin.add(source, destination: route)
                 origin.merge(past)
             } else {
-                origin.addSource(source, past, destination: route)
+                origin.addSource(source, sources.count == 1 ? past : nil, destination: route)
                 origin.mergeSource(past)
             }
         }

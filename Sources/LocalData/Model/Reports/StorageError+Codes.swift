@@ -88,7 +88,7 @@ extension StorageErrorCodes {
     /// An older copy of a value could not be removed. The removal or migration of the value itself took effect.
     ///
     /// The older copy is unchanged, and is never used instead of the value. Repeat the call, or sweep when the location
-    /// can be reached again:
+    /// can be reached again. A call for many values stops at the first such copy, with the outcome `unknown`. Repeat it.
     ///
     /// ```swift
     /// do { try await storage.remove(.city) } catch StorageError.residueRemains {
