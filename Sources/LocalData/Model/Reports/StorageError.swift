@@ -125,7 +125,7 @@ extension StorageError {
     /// Returns the error of a call of several steps, of which this one failed. If some were completed, the outcome is `unknown`.
     package func after(_ completed: Int) -> StorageError {
         guard completed > 0 || outcome == .applied, outcome != .unknown else { return self }
-        return StorageError(code, key: keyName, "\(message) \(completed) changes were made first.", outcome: .unknown, underlying: underlying)
+        return StorageError(code, key: keyName, "\(message) \(completed) changes came first.", outcome: .unknown, underlying: underlying)
     }
 
     /// The error for a store that the program has locked.
