@@ -16,8 +16,6 @@ struct Belief: Sendable {
 
     /// The last change that the newest release has made; nil if it has not made any.
     private(set) var certain: Writing?
-    /// The release that made this change.
-    private(set) var release: Int?
     /// Changes that the newest release has tried since, with an unknown outcome.
     private(set) var possible: [Writing] = []
     /// Changes by earlier releases and other programs since.
@@ -33,10 +31,7 @@ struct Belief: Sendable {
     /// Combines the value of the destination with that of a legacy location.
     static func merged(_ mine: String?, _ other: String) -> String { "\(mine ?? nothing)|\(other)" }
 
-    mutating func make(_ writing: Writing, by release: Int) {
-        (certain, possible, others, isVague) = (writing, [], [], false)
-        self.release = release
-    }
+    mutating func make(_ writing: Writing) { (certain, possible, others, isVague) = (writing, [], [], false) }
 
     mutating func perhaps(_ writing: Writing) { possible.append(writing) }
     mutating func other(_ writing: Writing) { others.append(writing) }
@@ -68,7 +63,8 @@ struct Belief: Sendable {
     }
 
     /// Notes a right answer. A value that a conflict policy took replaces the one before.
-    mutating func saw(_ answer: String?, at end: Double) {
+    /// - Parameter isInWindow: Whether the value may also be a change by an earlier release, whose time of expiry it keeps.
+    mutating func saw(_ answer: String?, at end: Double, isInWindow: Bool) {
         guard !isVague, !isLimited, let answer, possible.isEmpty, let certain, answer != certain.text else { return }
         let parts = Set(Self.parts(of: answer))
         let taken = others.filter { !parts.isDisjoint(with: $0.parts) }
@@ -77,9 +73,10 @@ struct Belief: Sendable {
         // "A conflict does not extend a lifetime" in Docs/Decisions/Expiry.md.
         var expiry = sources ?? certain.expiry
         if certain.text != nil, !parts.isDisjoint(with: certain.parts) { expiry = [sources, certain.expiry].compactMap(\.self).min() }
+        if isInWindow { expiry = sources }
         let isAlive = certain.expiry.map { $0 > end } ?? true
         self.certain = Writing(
-            text: answer, expiry: isAlive ? expiry : sources, mayExpire: ([certain] + taken).contains(where: \.mayExpire))
+            text: answer, expiry: isAlive ? expiry : sources, mayExpire: isInWindow || ([certain] + taken).contains(where: \.mayExpire))
         others.removeAll { !$0.parts.isEmpty && Set($0.parts).isSubset(of: parts) }
     }
 

@@ -78,6 +78,7 @@ private struct JourneyRun {
     private var endsAfter: Int?
 
     private static let lifetime = 36_000
+    private var hasWindow: Bool { journey.releases.contains(where: \.hasWindow) }
 
     init(_ journey: Journey, _ machine: Machine<MovingValues>, log: @escaping @Sendable (String) -> Void) {
         (self.journey, self.machine, self.log) = (journey, machine, log)
@@ -171,6 +172,8 @@ private struct JourneyRun {
         if let other, let plan = self.plan(other.verb, of: other.release) { calls.append((try await self.program(other.release), plan)) }
         let begin = machine.world.wallSeconds
         let isQuiet = accidents.isEmpty && endsAfter == nil && calls.count == 1
+        noteRewrite(by: release, of: plan.changes.map(\.item))
+        if let other, calls.count > 1 { noteRewrite(by: other.release, of: calls[1].1.changes.map(\.item)) }
         let results = await attempt(calls)
         let end = machine.world.wallSeconds
         log(
@@ -181,7 +184,7 @@ private struct JourneyRun {
             // A change that another program makes at the same time may be seen, or not yet.
             if let other, calls.count > 1 { settleOlder(other.verb, calls[1].1, nil, by: other.release) }
             try judge(results[0], from: begin, to: end, verb)
-            settle(plan, results[0], by: release)
+            settle(plan, results[0])
             if !isQuiet { blurMerged(plan) }
             limit(verb, plan, results[0], by: release, isQuiet: isQuiet)
             if isQuiet, case .success = results[0] { try await judgeForgetting(verb) }
@@ -327,12 +330,12 @@ private struct JourneyRun {
         }
     }
 
-    private mutating func settle(_ plan: Plan, _ result: Result<[Int: String?], any Error>?, by release: Int) {
+    private mutating func settle(_ plan: Plan, _ result: Result<[Int: String?], any Error>?) {
         let end = machine.world.wallSeconds
-        if case .success(let seen)? = result { for (item, answer) in seen { beliefs[item].saw(answer, at: end) } }
+        if case .success(let seen)? = result { for (item, answer) in seen { beliefs[item].saw(answer, at: end, isInWindow: hasWindow) } }
         for (item, writing) in plan.changes {
             switch Self.outcome(result) {
-            case .applied: beliefs[item].make(writing, by: release)
+            case .applied: beliefs[item].make(writing)
             case .unknown: beliefs[item].perhaps(writing)
             case .notApplied: break
             }
@@ -345,7 +348,7 @@ private struct JourneyRun {
     ) {
         var isLimited = (1..<releases.count - 1).contains(release) && (!isQuiet || plan.changes.contains { $0.writing.text == nil })
         switch (verb, result) {
-        case (.forget, .success?), (.forgetEverything, .success?): isLimited = false
+        case (.forget, .success?), (.forgetEverything, .success?): isLimited = !isQuiet
         case (.forget, _), (.forgetEverything, _): isLimited = true
         default: break
         }
@@ -354,7 +357,7 @@ private struct JourneyRun {
 
     /// With `merge`, a change in a release window does not name what it could not read: see Docs/KnownLimits.md.
     private mutating func blurMerged(_ plan: Plan) {
-        guard journey.releases.contains(where: \.hasWindow), journey.releases.contains(where: { $0.policy == .merge }) else { return }
+        guard hasWindow, journey.releases.contains(where: { $0.policy == .merge }) else { return }
         for (item, _) in plan.changes { beliefs[item].blur() }
     }
 
@@ -386,7 +389,6 @@ private struct JourneyRun {
     private mutating func settleOlder(_ verb: Journey.Verb, _ plan: Plan, _ result: Result<[Int: String?], any Error>?, by release: Int) {
         blurConverted(by: release)
         guard Self.outcome(result) != .notApplied else { return }
-        noteRewrite(by: release, of: plan.changes.map(\.item))
         let slot = Journey.slot(of: journey.releases[release].store)
         let isShared = release < newest - 1 && slot == Journey.slot(of: journey.releases[newest].store)
         for (item, writing) in plan.changes {
@@ -443,7 +445,8 @@ private struct JourneyRun {
             machine.disk.writeForeign(notes.isEmpty ? nil : bytes.map { .data($0) }, to: medium, at: address)
         }
         beliefs[item].other(Belief.Writing(text: writing.text, isSure: item == 0))
-        if release > 0 { beliefs[item].limit() }
+        let isSealedLater = item == 0 && releases.count > 2 && journey.releases.contains { $0.store == .sealed }
+        if release > 0 || isSealedLater { beliefs[item].limit() }
         log("another program leaves \(writing.text ?? "nothing") for item \(item) in \(store)")
     }
 
