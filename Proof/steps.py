@@ -91,11 +91,11 @@ def searches(length):
     def pick(*choices):
         return choices[("quick", "default", "long").index(length)]
 
-    def campaign(name, slices, seeds):
+    def campaign(name, slices, seeds, covers=" --covers"):
         if quick:
             return [Slice(name, f"{prove} {name} --seeds 4000 --first {seed}")]
         if long:
-            return [Slice(name, f"{prove} {name} --seeds 100000 --first {{part}} --covers", parts=[f"{today}{part:02}000000" for part in range(20)])]
+            return [Slice(name, f"{prove} {name} --seeds 100000 --first {{part}}{covers}", parts=[f"{today}{part:02}000000" for part in range(20)])]
         return [
             Slice(f"{name}: {index + 1} of {slices}" if slices > 1 else name,
                   f"{prove} {name} --seeds {seeds} --first {seed + index * seeds}")
@@ -127,7 +127,9 @@ def searches(length):
     # Each revision tries other calls: every 17th to every 23rd.
     calls, flushes, disks = 17 + seed % 7, 10 + seed % 5, 3 + seed % 3
     return {
-        "campaigns": campaign("campaigns", 4, 25_000) + campaign("records", 2, 20_000) + campaign("windows", 2, 20_000),
+        "campaigns": campaign("campaigns", 4, 25_000) + campaign("records", 2, 20_000) + campaign("windows", 2, 20_000)
+        + campaign("journeys", 2, 20_000, covers="")
+        + [Slice("journeys, planted mistakes", f"{prove} journeys --seeds 1000 --mutant {{part}}", True, ["lyingStore", "noTombstone"])],
         "mutants": [Slice("mutants", pick(
             f"{prove} mutants --recorded", "Scripts/mutate mutants --recorded", "Scripts/mutate mutants --every-kind --seeds 1000000"))],
         "power": [Slice("power", f"Scripts/mutate power --record Proof/Mutants/Power.json --firsts {pick(3, 20, 100)}")],

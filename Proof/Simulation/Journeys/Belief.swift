@@ -70,13 +70,15 @@ struct Belief: Sendable {
         let taken = others.filter { !parts.isDisjoint(with: $0.parts) }
         guard !taken.isEmpty else { return }
         let sources = taken.compactMap(\.expiry).min()
+        var expiry = sources
         // "A conflict does not extend a lifetime" in Docs/Decisions/Expiry.md.
-        var expiry = sources ?? certain.expiry
         if certain.text != nil, !parts.isDisjoint(with: certain.parts) { expiry = [sources, certain.expiry].compactMap(\.self).min() }
-        if isInWindow { expiry = sources }
         let isAlive = certain.expiry.map { $0 > end } ?? true
+        // Without a conflict, because no release had moved the value before, the time of expiry is that of the new value.
+        let mayExpire = isInWindow || sources == nil && certain.expiry != nil
         self.certain = Writing(
-            text: answer, expiry: isAlive ? expiry : sources, mayExpire: isInWindow || ([certain] + taken).contains(where: \.mayExpire))
+            text: answer, expiry: isAlive && !isInWindow ? expiry : sources,
+            mayExpire: mayExpire || ([certain] + taken).contains(where: \.mayExpire))
         others.removeAll { !$0.parts.isEmpty && Set($0.parts).isSubset(of: parts) }
     }
 

@@ -347,6 +347,8 @@ private struct JourneyRun {
         _ verb: Journey.Verb, _ plan: Plan, _ result: Result<[Int: String?], any Error>?, by release: Int, isQuiet: Bool
     ) {
         var isLimited = (1..<releases.count - 1).contains(release) && (!isQuiet || plan.changes.contains { $0.writing.text == nil })
+        // The last of four releases may change a value while it cannot read a location in the middle.
+        if release > 2, !isQuiet, journey.releases.contains(where: { $0.policy != .destinationWins }) { isLimited = true }
         switch (verb, result) {
         case (.forget, .success?), (.forgetEverything, .success?): isLimited = !isQuiet
         case (.forget, _), (.forgetEverything, _): isLimited = true
