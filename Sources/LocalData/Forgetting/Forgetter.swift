@@ -3,14 +3,11 @@ import BackendRuntime
 import Sealing
 
 /// Forgets stores: removes the older copies of their values, and then destroys the stores.
-struct Forgetter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct Forgetter: EnginePart, Sendable {
+    let engine: Engine
     let configuration: StorageConfiguration
 
-    private var valueWriter: ValueWriter { ValueWriter(slots, coder, history, program) }
+    private var valueWriter: ValueWriter { ValueWriter(engine: engine) }
 
     /// Forgets domains; nil for everything.
     /// - Parameter close: Closes the stores that this router has opened, before they are destroyed.
@@ -159,7 +156,7 @@ struct Forgetter: Sendable {
     private func removeBackups(beside location: AnyStorageKey) async throws {
         let slot = try slots.routes.slot(location.base)
         guard let chain = slot.key.evolution else { return }
-        let backups = Backups(slots, coder, history)
+        let backups = Backups(engine: engine)
         guard location.collection != nil else { return try await backups.purge(slot) }
         for version in chain.older + [chain.version] {
             let namespace = Backups.namespace(of: .collection(location.name), version: version)
@@ -175,7 +172,7 @@ struct Forgetter: Sendable {
     /// Removes the older copies of records. A record that is only in the collection has none, and is destroyed with its store.
     private func removeOlderRecords(of collection: some TypedCollection) async throws {
         let records = collection.typed
-        try await RecordRemover(slots: slots, coder: coder, history: history, program: program, collection: records).removeOlder()
+        try await RecordRemover(engine: engine, collection: records).removeOlder()
     }
 
     // MARK: Stores that are not on the disk

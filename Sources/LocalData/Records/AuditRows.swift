@@ -2,17 +2,14 @@ import BackendContract
 import Foundation
 
 /// Creates the rows of an audit: one for each registered key and collection.
-struct AuditRows: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct AuditRows: EnginePart, Sendable {
+    let engine: Engine
     /// The rehearsal of the next sweep.
     let rehearsal: SweepRows
     /// The history of the migrations; nil if the ledger cannot be read.
     let past: MigrationHistory?
 
-    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
 
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         var row = StorageAudit.Row(entry)
@@ -23,7 +20,7 @@ struct AuditRows: Sendable {
 
     /// Returns the row of a retired key; nil if its slot is proven to be empty.
     func row(retired entry: KeyRegistry.Entry) async -> StorageAudit.Row? {
-        guard let found = await RetiredRows(slots, coder, history).row(entry) else { return nil }
+        guard let found = await RetiredRows(engine: engine).row(entry) else { return nil }
         var row = StorageAudit.Row(entry)
         row.state = found.state
         row.message = found.message
@@ -35,7 +32,7 @@ struct AuditRows: Sendable {
     ) async {
         do {
             row.keeps = await mirroredLocations.copy(of: collection.typed)
-            row.pendingRecords = try await RecordGatherer(slots, coder, history, program).pendingRecords(collection.typed)
+            row.pendingRecords = try await RecordGatherer(engine: engine).pendingRecords(collection.typed)
             await rehearse(entry, &row, isRemoved: false)
         } catch {
             row.state = (error as? StorageError)?.isTransient == false ? .failed : .blocked
@@ -44,7 +41,7 @@ struct AuditRows: Sendable {
     }
 
     private func fill<Key: TypedKey>(_ row: inout StorageAudit.Row, _ key: Key, _ entry: KeyRegistry.Entry) async {
-        let found = await Inspector(slots, coder, history).inspect(Slot(key: key.typed, route: entry.route))
+        let found = await Inspector(engine: engine).inspect(Slot(key: key.typed, route: entry.route))
         let metadata = found.record?.metadata
         row.serializer = metadata?.serializer
         row.isForeign = found.record?.isForeign ?? false

@@ -1,13 +1,11 @@
 import BackendContract
 
 /// Restores and purges the backups of a whole collection.
-struct CollectionBackups<Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+struct CollectionBackups<Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let collection: StorageCollection<Record>
 
-    private var backups: Backups { Backups(slots, coder, history) }
+    private var backups: Backups { Backups(engine: engine) }
 
     /// Restores the latest backup of each record that was converted to the last version of the chain since the backup was made. A removed
     /// record stays removed: a process that was killed in a removal may have left its backup.

@@ -5,19 +5,16 @@ import BackendContract
 ///
 /// The order is that of every move: the new records are durable and were read back before the old ones are deleted. If a run is killed, the
 /// next run moves the remaining records.
-struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
 
     private var recordQueries: RecordQueries { RecordQueries(slots, coder) }
-    private var settler: Settler { Settler(slots, coder, history, program) }
+    private var settler: Settler { Settler(engine: engine) }
 
     init(_ gatherer: RecordGatherer, _ way: CollectionSource<Source, Record>, _ destination: StorageCollection<Record>) {
-        (slots, coder, history, program) = (gatherer.slots, gatherer.coder, gatherer.history, gatherer.program)
+        engine = gatherer.engine
         (self.way, self.destination) = (way, destination)
     }
 
@@ -70,7 +67,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     /// Purges an expired record in the source collection.
     private func purge(_ record: StorageRecord, _ id: String) async throws -> Purger.Purge {
-        try await Purger(slots, coder, history).purge(record, try slots.routes.slot(for: way.source.key(id)).untyped)
+        try await Purger(engine: engine).purge(record, try slots.routes.slot(for: way.source.key(id)).untyped)
     }
 
     private func move(_ page: RecordPage, _ run: MigrationRun, _ epoch: Committer.Change?) async throws -> RecordWork {
@@ -94,7 +91,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         // Reason: "A read of a collection decides no conflict" in Docs/Decisions/Collections.md.
         if run.reason == .read { candidates = try await absent(candidates) { $0.slot } }
         if let first = candidates.first {
-            try Mover(slots, coder, history, program).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
+            try Mover(engine: engine).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
             try await move(candidates, run, epoch, &work)
         }
         try await settle(unreadable, page, run, &work)
@@ -168,7 +165,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         work.moved += ready.count
         work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
         let (copies, routes) = (ready.map(\.copy), ready.map(\.slot.route))
-        work.residue += await ResiduePurger(slots, coder, history).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(
+        work.residue += await ResiduePurger(engine: engine).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(
             \.self)
         return rest
     }
@@ -178,8 +175,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let route = candidate.slot.route
         let facts = WriteAttributes.carried(from: [candidate.copy.record.metadata])
         let prepared = try coder.prepare(candidate.value, candidate.slot, facts)
-        let origin = try await Origins(slots, coder, history).made(of: [candidate.copy], migration: id, for: route)
-        try await ReferenceWriter(slots, coder, history, program).store(
+        let origin = try await Origins(engine: engine).made(of: [candidate.copy], migration: id, for: route)
+        try await ReferenceWriter(engine: engine).store(
             prepared.references,
             for: ReferenceHolder(route: route, copies: [candidate.copy], allowsWeakerProtection: way.options.allowsWeakerProtection))
         return Committer.Change(try await coder.complete(prepared, origin: origin).operation, route, if: .absent)

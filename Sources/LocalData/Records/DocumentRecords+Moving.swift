@@ -77,7 +77,7 @@ extension DocumentRecords {
         if isMove, backend.identity == origin.slot.store, backend.capabilities.atomicBatch {
             var gone: [Committer.Change] = []
             for copy in plan.copies + plan.expired {
-                let erasure = try await Purger(slots, coder, history).deletion(of: .value(copy.record), copy.route)
+                let erasure = try await Purger(engine: engine).deletion(of: .value(copy.record), copy.route)
                 gone.append(Committer.Change(erasure, copy.route, if: .revision(copy.record.revision)))
             }
             return try await slots.committer.commit(plan.puts + gone, readsBack: true).isCommitted ? plan.copies.count : nil
@@ -92,9 +92,9 @@ extension DocumentRecords {
         if plan.puts.count < plan.copies.count, let route = plan.routes.first {
             // Some records were already in the destination. The run that wrote them may have ended before they were durable, so make them
             // durable now.
-            achieved = min(achieved, try await ResiduePurger(slots, coder, history).settledDurability(of: route, nil))
+            achieved = min(achieved, try await ResiduePurger(engine: engine).settledDurability(of: route, nil))
         }
-        let residue = await ResiduePurger(slots, coder, history).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(
+        let residue = await ResiduePurger(engine: engine).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(
             \.self)
         if !residue.isEmpty {
             throw StorageError(
@@ -102,7 +102,7 @@ extension DocumentRecords {
                 "The records of \(source.entity) are in \(destination.entity), and older copies remain: \(residue.joined(separator: "; ")). Run the plan again.",
                 outcome: .applied)
         }
-        for copy in plan.expired { _ = try await Purger(slots, coder, history).delete(copy.route, over: .value(copy.record)) }
+        for copy in plan.expired { _ = try await Purger(engine: engine).delete(copy.route, over: .value(copy.record)) }
         return plan.copies.count
     }
 
@@ -152,10 +152,10 @@ extension DocumentRecords {
             }
             var prepared = try coder.prepare(one.document.value, one.slot, .carried(from: [one.copy.record.metadata]))
             if let references = one.document.references { prepared.references = references }
-            try await ReferenceWriter(slots, coder, history, program).store(
+            try await ReferenceWriter(engine: engine).store(
                 prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy]))
             let coded = try await coder.complete(
-                prepared, origin: try await Origins(slots, coder, history).kept(one.slot.untyped, over: probe))
+                prepared, origin: try await Origins(engine: engine).kept(one.slot.untyped, over: probe))
             plan.puts.append(Committer.Change(coded.operation, one.slot.route, if: probe.unchanged))
         }
         return plan
@@ -187,7 +187,7 @@ extension DocumentRecords {
             if keepsBackup, await !history.expiries.mayPurge(record) {
                 changes.append(Backups.change(of: record, at: route, version: record.metadata.schemaVersion ?? 1))
             }
-            let erasure = try await Purger(slots, coder, history).deletion(of: .value(record), route)
+            let erasure = try await Purger(engine: engine).deletion(of: .value(record), route)
             changes.append(Committer.Change(erasure, route, if: .revision(record.revision)))
         }
         return try await slots.committer.commit(changes).isCommitted ? page.count : nil

@@ -2,17 +2,14 @@ import BackendContract
 
 /// Reads and changes the records of an entity as documents, without their Swift type, a page at a time. Each write is a commit
 /// of the ``Committer``.
-package struct DocumentRecords: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+package struct DocumentRecords: EnginePart, Sendable {
+    let engine: Engine
     /// Called after records were read and before they are changed. It throws if another process has continued the migration
     /// plan since. The records may then contain changes of that process.
     var requireTurn: @Sendable () async throws -> Void = {}
 
-    private var converter: Converter { Converter(slots, coder, history, program) }
-    private var pageConverter: PageConverter { PageConverter(slots, coder, history, program) }
+    private var converter: Converter { Converter(engine: engine) }
+    private var pageConverter: PageConverter { PageConverter(engine: engine) }
 
     // MARK: Reading
 

@@ -5,20 +5,17 @@ import BackendContract
 ///
 /// The mark is a tombstone in the slot of the collection itself. A list that the mark names is a copy: it is only deleted, and never split
 /// again. Otherwise a record that was removed after the split would return.
-struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let list: ListSource<Source, Record>
     let collection: StorageCollection<Record>
 
-    private var origins: Origins { Origins(slots, coder, history) }
-    private var referenceWriter: ReferenceWriter { ReferenceWriter(slots, coder, history, program) }
-    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
+    private var origins: Origins { Origins(engine: engine) }
+    private var referenceWriter: ReferenceWriter { ReferenceWriter(engine: engine) }
+    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
 
     init(_ gatherer: RecordGatherer, _ list: ListSource<Source, Record>, _ collection: StorageCollection<Record>) {
-        (slots, coder, history, program) = (gatherer.slots, gatherer.coder, gatherer.history, gatherer.program)
+        engine = gatherer.engine
         (self.list, self.collection) = (list, collection)
     }
 
@@ -42,14 +39,14 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         var work = RecordWork()
         let slot = try slots.routes.slot(for: list.key)
         if run.reason != .read, case .value(let record) = try await slot.route.probe(), coder.isExpired(record) {
-            switch try await Purger(slots, coder, history).purge(record, slot.untyped) {
+            switch try await Purger(engine: engine).purge(record, slot.untyped) {
             case .changed: return nil
             case .kept: work.waiting = 1
             case .purged: work.expired = 1
             }
             return work
         }
-        let reading = try await ValueReader(slots, coder, history, program).readWritten(slot)
+        let reading = try await ValueReader(engine: engine).readWritten(slot)
         guard let record = reading.record, let value = reading.value else { return work }
         let copy = SourceRecord(slot, record)
         let marked = try await mark.route.probe()
@@ -74,7 +71,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let wasTakenApart = origin?.copies[slot.route.place.text] != nil
         // An older program has written the list again. As for a single key, only a sweep decides this.
         if wasTakenApart, run.reason == .read { return work }
-        try Mover(slots, coder, history, program).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
+        try Mover(engine: engine).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
         let records = try await program.wrappingUserErrors(collection.name) { try list.split(value) }
         var newOrigin = try await origins.made(of: [copy], migration: list.id(for: collection), for: mark.route)
         newOrigin.merge(origin)
@@ -192,7 +189,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         if case .absent = probe, !isLate { return .free }
         // The content of the slot is this record of the list, or a later change of it. If its writer could not read the list, the list may
         // be older or newer.
-        let origin = try await MirroredLocations(slots, coder, history).origin(of: probe, part.slot.untyped)
+        let origin = try await MirroredLocations(engine: engine).origin(of: probe, part.slot.untyped)
         let (match, isUnnamed) = (await origins.match(copy, origin), origin?.isUnnamed(copy.route.place.text) == true)
         if match == .exact || match == .content && !isUnnamed { return .unchanged }
         // Another program does not see the removal, and its list has no revision: the list may be older or newer than the removal.

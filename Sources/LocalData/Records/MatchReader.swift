@@ -34,7 +34,7 @@ package struct AttributeCounts: Sendable {
 }
 
 /// Reads the records of a collection that meet a condition.
-package struct MatchReader<Record: Codable & Sendable>: Sendable {
+package struct MatchReader<Record: Codable & Sendable>: EnginePart, Sendable {
     /// The condition of a query.
     package struct Condition: Sendable {
         /// Attributes that all records of the result have.
@@ -49,9 +49,7 @@ package struct MatchReader<Record: Codable & Sendable>: Sendable {
         }
     }
 
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+    let engine: Engine
     let collection: StorageCollection<Record>
     /// The records in legacy locations that cannot be read.
     let unreadable: [RecordWork.Failure]
@@ -151,11 +149,8 @@ package struct MatchReader<Record: Codable & Sendable>: Sendable {
 }
 
 /// Removes many records of a collection.
-struct RecordRemover<Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct RecordRemover<Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let collection: StorageCollection<Record>
 
     /// Removes records in one commit, if none of them has changed since it was read.
@@ -168,7 +163,7 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
         guard let first = changes.first else { return true }
         guard first.slot.route.capabilities.atomicBatch else { return false }
         return try await slots.unbroken {
-            do { try await BatchWriter(slots, coder, history, program).commit(changes) } catch is ChangedMeanwhile { return false }
+            do { try await BatchWriter(engine: engine).commit(changes) } catch is ChangedMeanwhile { return false }
             return true
         }
     }
@@ -185,7 +180,7 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
                 let areRemoved = try await removeTogether(records)
                 for record in records {
                     let slot = try slots.routes.slot(for: collection.key(record.id))
-                    if !areRemoved { try await ValueWriter(slots, coder, history, program).remove(slot) }
+                    if !areRemoved { try await ValueWriter(engine: engine).remove(slot) }
                     removed += 1
                 }
                 for entry in page.entries where entry.record == nil {
@@ -209,7 +204,7 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
             let older = older.typed
             return try await Listing(slots).slots(in: older.domain, older.namespace, name: older.name).addresses.map(\.name)
         }
-        let writer = ValueWriter(slots, coder, history, program)
+        let writer = ValueWriter(engine: engine)
         var (found, seen, open): (Set<String>, Set<PhysicalSlot>, [AnyStorageKey]) = ([], [], [.collection(collection)])
         while let next = open.popLast() {
             let slot = try slots.routes.route(for: next).slot
@@ -230,7 +225,7 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
     /// - Throws: ``StorageError`` with `residueRemains` if another key or collection still takes values from the list.
     private func removeList(_ list: AnyStorageKey, of collection: PhysicalSlot, _ writer: ValueWriter) async throws {
         func remove(_ key: some TypedKey) async throws { try await writer.remove(try slots.routes.slot(for: key.typed)) }
-        if let other = try await ResiduePurger(slots, coder, history).neededBy(try slots.routes.route(for: list).slot, except: collection) {
+        if let other = try await ResiduePurger(engine: engine).neededBy(try slots.routes.route(for: list).slot, except: collection) {
             throw StorageError(
                 StorageError.residueRemains, key: list.name, "\(other) still takes its value from \(list.name). Sweep, and try again.")
         }

@@ -4,16 +4,13 @@ import BackendRuntime
 /// Settles the records of a collection with a release window, which keeps the older collection up to date. Also settles what remains of a
 /// window that the program has dropped. Finds the records that need work, and settles each of them like a single key. "Release windows" in
 /// `Docs/Design.md` has the table of states.
-struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
 
     init(_ gatherer: RecordGatherer, _ way: CollectionSource<Source, Record>, _ destination: StorageCollection<Record>) {
-        (slots, coder, history, program) = (gatherer.slots, gatherer.coder, gatherer.history, gatherer.program)
+        engine = gatherer.engine
         (self.way, self.destination) = (way, destination)
     }
 
@@ -74,7 +71,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
             }
             let moved = work.moved
             let visits = await due.concurrently(atMost: limit ?? 1) { [self, run] look -> Result<Visit, any Error> in
-                do { return .success(try await Settler(slots, coder, history, program).visit(look.slot, run)) } catch {
+                do { return .success(try await Settler(engine: engine).visit(look.slot, run)) } catch {
                     return .failure(error)
                 }
             }
@@ -157,7 +154,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     /// Reads records: first in the destination, and then in the legacy location.
     private func looks(at names: ArraySlice<String>) async throws -> [Look] {
-        let kept = MirroredLocations(slots, coder, history)
+        let kept = MirroredLocations(engine: engine)
         let own = try names.map { try slots.routes.slot(for: destination.key($0)) }
         let probes = try await Route.probes(own.map(\.route))
         let places = try zip(names, own).compactMap { name, slot in

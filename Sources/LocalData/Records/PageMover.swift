@@ -7,19 +7,12 @@ import BackendRuntime
 /// The steps and their order are those of ``Mover``: read the sources, write where the destinations are empty, read the
 /// values back, delete the sources. A key leaves its page if it needs another step, or if a step of the page fails. The
 /// sweep then visits it, and decides by the content that its slots have at that time.
-struct PageMover: Sendable {
+struct PageMover: EnginePart, Sendable {
     typealias Candidate = SettledEntries.Candidate
 
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var origins: Origins { Origins(slots, coder, history) }
+    private var origins: Origins { Origins(engine: engine) }
 
     /// The maximum number of keys of a page.
     private static let count = 1_024
@@ -95,7 +88,7 @@ struct PageMover: Sendable {
         }
         let receipt = try await slots.committer.commit(moves.map(\.change), readsBack: true) { try await moves[$0].check($1) }
         guard receipt.isCommitted else { return [] }
-        let residues = await ResiduePurger(slots, coder, history).purgeTogether(
+        let residues = await ResiduePurger(engine: engine).purgeTogether(
             moves.map(\.copy), for: moves.map(\.destination), achieved: receipt.durability)
         let each = start.duration(to: slots.runtime.clock.now) / max(1, moves.count)
         return zip(moves, residues).map { move, residue in
@@ -111,10 +104,10 @@ struct PageMover: Sendable {
             let step = candidate.entry.key.migrations.first?.step(for: Key.Value.self),
             step.condition == nil, !step.isAggregating, !step.keepsSources, step.sources.count == 1
         else { return nil }
-        try Mover(slots, coder, history, program).checkProtection(of: step.sources, step.options, slot.untyped)
+        try Mover(engine: engine).checkProtection(of: step.sources, step.options, slot.untyped)
         let (copy, read) = try await read(candidate.sources[0].key.base, candidate.sources[0].route, record)
         guard let value = try step.combine([read]) else { return nil }
-        let prepared = try ValuePreparer(slots, coder, history).prepare(value, slot, .carried(from: [record.metadata]))
+        let prepared = try ValuePreparer(engine: engine).prepare(value, slot, .carried(from: [record.metadata]))
         guard prepared.references.isEmpty else { return nil }
         let origin = try await origins.made(of: [copy], migration: step.id, for: slot.route)
         let operation = try await coder.complete(prepared, origin: origin).operation

@@ -20,15 +20,8 @@ protocol RecordMoving<Record>: RecordSource {
 }
 
 /// Moves the records of a collection from their legacy locations to the collection.
-struct RecordGatherer: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
+struct RecordGatherer: EnginePart, Sendable {
+    let engine: Engine
 
     private func sources<Record>(of collection: StorageCollection<Record>) -> [any RecordMoving<Record>] {
         collection.legacyLocations.compactMap { $0.source as? any RecordMoving<Record> }

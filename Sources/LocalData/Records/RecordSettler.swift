@@ -2,21 +2,14 @@ import BackendContract
 
 /// Settles all records of a collection: moves them from legacy locations, converts them to the version of the collection, and
 /// purges expired ones.
-struct RecordSettler: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct RecordSettler: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var pageConverter: PageConverter { PageConverter(slots, coder, history, program) }
+    private var pageConverter: PageConverter { PageConverter(engine: engine) }
     private var recordQueries: RecordQueries { RecordQueries(slots, coder) }
 
     func settle<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
-        var work = try await RecordGatherer(slots, coder, history, program).gather(collection, run)
+        var work = try await RecordGatherer(engine: engine).gather(collection, run)
         let queries = recordQueries
         for version in collection.template.evolution?.older ?? [] {
             for filter in RecordFilter.versions(version) {
@@ -44,17 +37,17 @@ struct RecordSettler: Sendable {
             }
         }
         do {
-            try await CollectionBackups(slots: slots, coder: coder, history: history, collection: collection).discardRemoved()
+            try await CollectionBackups(engine: engine, collection: collection).discardRemoved()
         } catch let error as StorageError {
             work.residue.append("the backups of removed records of \(collection.name): \(error.message)")
         }
-        try await TombstonePurger(slots: slots, coder: coder, history: history, collection: collection).run()
+        try await TombstonePurger(engine: engine, collection: collection).run()
         try await verify(collection, run, &work)
         return work
     }
 
     private func visit<Record>(_ key: StorageKey<Record>, _ run: MigrationRun) async throws -> Visit {
-        try await Settler(slots, coder, history, program).visit(try slots.routes.slot(for: key), run)
+        try await Settler(engine: engine).visit(try slots.routes.slot(for: key), run)
     }
 
     /// Reads every record, and adds those that cannot be read to the failures: a collection with such a record is never reported
@@ -143,17 +136,10 @@ struct RecordSettler: Sendable {
 }
 
 /// Converts the records of a page to the form that their keys declare.
-struct PageConverter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct PageConverter: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var converter: Converter { Converter(slots, coder, history, program) }
+    private var converter: Converter { Converter(engine: engine) }
 
     /// Returns the conversion of a record to the form that its key declares; nil if it has that form already, or has expired.
     /// - Parameter includesExpired: Whether an expired record is converted, too.

@@ -1,15 +1,12 @@
 import BackendContract
 
 /// Converts records that were stored with another type tag to the type of their collection. The records stay in their slots.
-struct Retagger<Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct Retagger<Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let collection: StorageCollection<Record>
     let typeTag: String
 
-    private var pageConverter: PageConverter { PageConverter(slots, coder, history, program) }
+    private var pageConverter: PageConverter { PageConverter(engine: engine) }
 
     private var pages: RecordPages { RecordQueries(slots, coder).pages(collection, .all, typeTag: typeTag) }
 
@@ -52,7 +49,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
                 // yet gets the new tag too.
                 // Reason: "The delay applies to sweeps and plans, not to removals" in Docs/Decisions/Expiry.md.
                 let slot = try slots.routes.slot(for: key(entry)).untyped
-                guard case .kept = try await slots.withLane(slot.route, { try await Purger(slots, coder, history).purge(record, slot) })
+                guard case .kept = try await slots.withLane(slot.route, { try await Purger(engine: engine).purge(record, slot) })
                 else { continue }
                 do { _ = try await pageConverter.convert(key(entry), includesExpired: true) } catch let error as StorageError {
                     // An expired record counts as absent, so it may be undecodable.

@@ -1,12 +1,8 @@
 import BackendContract
 
 /// Makes report rows for retired keys: one for each slot or collection that is not proven to be empty.
-struct RetiredRows: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct RetiredRows: EnginePart, Sendable {
+    let engine: Engine
 
     /// Returns the rows of the retired keys of catalogs, in the order of these catalogs.
     /// - Parameter catalogs: The ids of the catalogs.

@@ -3,16 +3,14 @@ import BackendRuntime
 import Foundation
 
 /// Finds which migrations of registered keys and collections are still needed.
-struct Retirement: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+struct Retirement: EnginePart, Sendable {
+    let engine: Engine
     /// The history of migrations from the ledger; nil if the ledger cannot be read.
     let past: MigrationHistory?
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) async {
-        (self.slots, self.coder, self.history) = (slots, coder, history)
-        past = try? await history.ledger.history()
+    init(_ engine: Engine) async {
+        self.engine = engine
+        past = try? await engine.history.ledger.history()
     }
 
     func status(_ id: String, _ key: String, _ evidence: OlderCopies) -> MigrationStatus {
@@ -74,7 +72,7 @@ struct Retirement: Sendable {
         let isInPlace = migration.sources.contains { (try? slots.routes.route(for: $0).slot) == slot.id }
         guard isInPlace else { return evidence }
         // The migration converts a value within its slot. It is still needed while the stored value does not decode as the key's type.
-        let own = await Inspector(slots, coder, history).inspect(slot)
+        let own = await Inspector(engine: engine).inspect(slot)
         switch own.state {
         case .failed, .pending: evidence.holding[slot.route.displayName] = 1
         case .blocked: evidence.unreadable[slot.route.displayName] = own.error?.message ?? "It cannot be read now."

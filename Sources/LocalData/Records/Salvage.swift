@@ -2,12 +2,8 @@ import BackendContract
 package import Foundation
 
 /// Exports damaged records, sets them aside and removes them.
-package struct Salvage: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+package struct Salvage: EnginePart, Sendable {
+    let engine: Engine
 
     /// The slot of a damaged record, and its present content.
     private enum Found {
@@ -51,7 +47,7 @@ package struct Salvage: Sendable {
     private func remove(_ found: Found, _ record: DamagedRecord) async throws {
         switch found {
         case .named(let route, let probe):
-            let change = Committer.Change(try await Purger(slots, coder, history).deletion(of: probe, route), route, if: probe.unchanged)
+            let change = Committer.Change(try await Purger(engine: engine).deletion(of: probe, route), route, if: probe.unchanged)
             let isRemoved = try await slots.withLane(route) { try await slots.committer.commit([change]).isCommitted }
             guard isRemoved else { throw Self.changed(record) }
         case .nameless(_, let backend, let handle, _):

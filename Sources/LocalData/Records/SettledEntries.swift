@@ -9,12 +9,8 @@ import BackendRuntime
 /// it takes no lane. An entry is skipped only if its destination had a value and its legacy locations were empty
 /// afterwards: a visit would have changed nothing. Every other entry is moved in a page or visited, also one whose store
 /// cannot be read.
-struct SettledEntries: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct SettledEntries: EnginePart, Sendable {
+    let engine: Engine
 
     /// How many entries are read at once.
     private static let page = 256

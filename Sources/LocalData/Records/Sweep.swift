@@ -3,18 +3,11 @@ import BackendRuntime
 import Synchronization
 
 /// Visits registered keys and collections, as many at once as their stores can use; not those that have nothing to do.
-struct Sweep: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct Sweep: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var pageMover: PageMover { PageMover(slots, coder, history, program) }
-    private var sweepRows: SweepRows { SweepRows(slots, coder, history, program) }
+    private var pageMover: PageMover { PageMover(engine: engine) }
+    private var sweepRows: SweepRows { SweepRows(engine: engine) }
 
     /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
     func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
@@ -30,7 +23,7 @@ struct Sweep: Sendable {
                 progress(counter)
             }
         }
-        var (rows, empty) = await SettledEntries(slots, coder, history).result(of: entries)
+        var (rows, empty) = await SettledEntries(engine: engine).result(of: entries)
         for case let row? in rows { finish(row) }
         for page in pageMover.pages(of: empty) {
             for (index, row) in await pageMover.rows(of: page) {

@@ -2,17 +2,10 @@ import BackendContract
 import BackendRuntime
 
 /// Settles the entries of a catalog in a sweep, and makes a report row for each. In a rehearsal, a row reports what the sweep would do.
-struct SweepRows: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct SweepRows: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
 
     /// Settles an entry (a key or a collection) and returns its row.
     /// - Parameter recordsDone: Called with the number of records of a collection that were settled since the last call.
@@ -42,7 +35,7 @@ struct SweepRows: Sendable {
     private func sweep<Key: TypedKey>(
         _ key: Key, _ entry: KeyRegistry.Entry, _ run: MigrationRun, _ row: inout MigrationReport.Row
     ) async throws {
-        let visit = try await Settler(slots, coder, history, program).visit(Slot(key: key.typed, route: entry.route), run)
+        let visit = try await Settler(engine: engine).visit(Slot(key: key.typed, route: entry.route), run)
         row.state = visit.state
         row.from = visit.from
         row.protectionBefore = visit.protectionBefore
@@ -56,7 +49,7 @@ struct SweepRows: Sendable {
     private func sweep<Collection: TypedCollection>(
         _ collection: Collection, _ entry: KeyRegistry.Entry, _ run: MigrationRun, _ row: inout MigrationReport.Row
     ) async throws {
-        let work = try await RecordSettler(slots, coder, history, program).settle(collection.typed, run)
+        let work = try await RecordSettler(engine: engine).settle(collection.typed, run)
         row.records = work.moved + work.converted + work.expired + work.reconciled
         row.bytes = work.bytes
         row.residue = work.residue
@@ -84,7 +77,7 @@ struct SweepRows: Sendable {
     func recordCount(_ entry: KeyRegistry.Entry) async -> Int? {
         func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
             try await RecordQueries(slots, coder).countAll(collection.typed, .all)
-                + RecordGatherer(slots, coder, history, program).pending(collection.typed)
+                + RecordGatherer(engine: engine).pending(collection.typed)
         }
         guard let collection = entry.key.collection else { return nil }
         return try? await count(collection)

@@ -21,10 +21,8 @@ import BackendContract
 ///
 /// A tombstone that was written in a release window remains until the window is over. Even then, a program that has paused since the window
 /// may write a mirror. This write has the epoch of the older collection as precondition, so the older collection begins a new epoch too.
-struct TombstonePurger<Record: Codable & Sendable>: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+struct TombstonePurger<Record: Codable & Sendable>: EnginePart, Sendable {
+    let engine: Engine
     let collection: StorageCollection<Record>
 
     /// Drops the tombstones that are not needed any more. If a store is locked or unreachable, the remaining tombstones wait for a later
@@ -111,7 +109,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         guard let catalog = history.registry.catalog(of: own.id) else { return false }
         let retired = history.registry.retired(of: catalog)
         for entry in retired {
-            guard await RetiredRows(slots, coder, history).row(entry) == nil, (try? await isDurable(entry.route)) == true else {
+            guard await RetiredRows(engine: engine).row(entry) == nil, (try? await isDurable(entry.route)) == true else {
                 return false
             }
         }

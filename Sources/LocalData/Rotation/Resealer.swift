@@ -9,10 +9,8 @@ import Sealing
 /// new revision. Other data may refer to the old revision: a migrated value refers to its older copies, and a copy that
 /// is kept for earlier releases of the program refers to the value. Each resealed record therefore stores its previous
 /// revision, so that these references stay valid.
-package struct Resealer: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+package struct Resealer: EnginePart, Sendable {
+    let engine: Engine
     let source: any KeySource
     let keys: SourceKeys
 
@@ -32,7 +30,7 @@ package struct Resealer: Sendable {
     ///   - progress: Called after each namespace with the number of resealed values.
     func run(isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         var outcome = Outcome()
-        for part in try SealedPlaces(slots, coder, history).parts(of: source) {
+        for part in try SealedPlaces(engine: engine).parts(of: source) {
             try Task.checkCancellation()
             do {
                 let found = try await reseal(part, isOnlyLook)

@@ -3,7 +3,7 @@ import Sealing
 
 /// Finds the namespaces that may contain data sealed with a key of one key source: the namespaces of the keys of the
 /// registered catalogs (also of keys that are no longer used), and of their legacy locations.
-struct SealedPlaces: Sendable {
+struct SealedPlaces: EnginePart, Sendable {
     /// A namespace of a store, which may contain sealed data.
     struct Part: Sendable {
         /// A route (a store, a slot and its protection) of one key in this store. The routes of the slots in this
@@ -21,11 +21,7 @@ struct SealedPlaces: Sendable {
         func boundRoute(_ name: String) -> Route { template.beside(in: bound, named: name) }
     }
 
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+    let engine: Engine
 
     /// Returns every namespace once.
     /// - Parameter source: The source of the key.

@@ -111,6 +111,6 @@ private struct RouterPlanHost: PlanHost {
 
     func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords {
         DocumentRecords(
-            slots: router.slots, coder: router.coder, history: router.history, program: router.program, requireTurn: requireTurn)
+            engine: router.engine, requireTurn: requireTurn)
     }
 }

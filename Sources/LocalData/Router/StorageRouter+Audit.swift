@@ -20,8 +20,8 @@ extension StorageRouter {
             let rehearsal = rehearsing()
             defer { withExtendedLifetime(rehearsal) {} }
             let audit = AuditRows(
-                slots: slots, coder: coder, history: history, program: program,
-                rehearsal: SweepRows(rehearsal.slots, rehearsal.coder, rehearsal.history, rehearsal.program),
+                engine: engine,
+                rehearsal: SweepRows(engine: rehearsal.engine),
                 past: try? await history.ledger.history())
             for entry in history.registry.entries() { rows.append(await audit.row(entry)) }
             for entry in history.registry.catalogs.flatMap({ history.registry.retired(of: $0) }) {

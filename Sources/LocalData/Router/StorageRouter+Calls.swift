@@ -38,7 +38,7 @@ extension StorageRouter {
     /// Runs work. If it finds stores that a killed process was to forget, completes that and runs the work again.
     nonisolated func completingForgetting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError where error.isUnfinishedForgetting {
-            try await Forgetter(slots: slots, coder: coder, history: history, program: program, configuration: configuration).resume()
+            try await Forgetter(engine: engine, configuration: configuration).resume()
             return try await body()
         }
     }

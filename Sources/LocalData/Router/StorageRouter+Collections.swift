@@ -197,7 +197,7 @@ extension StorageRouter {
     public nonisolated func restoreBackups<Record>(in collection: StorageCollection<Record>) async throws -> Int {
         try await call("restoreBackups", collection, isStepwise: true) {
             _ = try entry(collection.placeholder)
-            return try await CollectionBackups(slots: slots, coder: coder, history: history, collection: collection).restore()
+            return try await CollectionBackups(engine: engine, collection: collection).restore()
         }
     }
 
@@ -218,7 +218,7 @@ extension StorageRouter {
     public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
         try await call("purgeBackups", collection, isStepwise: true) {
             _ = try entry(collection.placeholder)
-            try await CollectionBackups(slots: slots, coder: coder, history: history, collection: collection).discard()
+            try await CollectionBackups(engine: engine, collection: collection).discard()
         }
     }
 

@@ -78,7 +78,7 @@ extension StorageRouter {
     }
 
     private nonisolated var forgetter: Forgetter {
-        Forgetter(slots: slots, coder: coder, history: history, program: program, configuration: configuration)
+        Forgetter(engine: engine, configuration: configuration)
     }
 
     private nonisolated func forget(_ domains: Set<StorageDomain>?) async throws {

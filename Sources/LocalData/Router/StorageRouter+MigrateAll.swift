@@ -33,7 +33,7 @@ extension StorageRouter {
             _ = try entry(collection.placeholder)
             guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
             let done = try await Retagger(
-                slots: slots, coder: coder, history: history, program: program, collection: collection, typeTag: typeTag
+                engine: engine, collection: collection, typeTag: typeTag
             ).run()
             await history.ledger.flush()
             return MigrationResult(

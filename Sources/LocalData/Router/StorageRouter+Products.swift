@@ -53,7 +53,7 @@ extension StorageRouter {
     }
 
     /// The functions that export damaged records, set them aside and remove them.
-    package nonisolated var salvage: Salvage { Salvage(slots, coder, history) }
+    package nonisolated var salvage: Salvage { Salvage(engine: engine) }
 
     /// Returns the key source that a reference names. Throws if the whole router is locked.
     package nonisolated func keySource(_ reference: KeySourceReference) throws -> any KeySource {
@@ -63,7 +63,7 @@ extension StorageRouter {
 
     /// Returns the interface of this router for key rotation: replacing the current key of a key source.
     package nonisolated func rotationAccess(of reference: KeySourceReference) throws -> RotationAccess {
-        RotationAccess(slots: slots, coder: coder, history: history, source: try coder.seals.sources(reference), wiring: stores as? Wiring)
+        RotationAccess(engine: engine, source: try coder.seals.sources(reference), wiring: stores as? Wiring)
     }
 
     /// Changes a value as ``update(_:_:)`` does, and also sets the attributes and the lifetime of the new value.
@@ -87,10 +87,8 @@ extension StorageRouter {
 }
 
 /// The interface of a router for key rotation: replacing the current key of a key source.
-package struct RotationAccess: Sendable {
-    fileprivate let slots: SlotAccess
-    fileprivate let coder: RecordCoder
-    fileprivate let history: History
+package struct RotationAccess: EnginePart, Sendable {
+    let engine: Engine
     package let source: any KeySource
     fileprivate let wiring: Wiring?
 
@@ -116,7 +114,7 @@ package struct RotationAccess: Sendable {
     /// - Parameter isOnlyLook: Whether to list the data without changing it.
     package func reseal(_ keys: SourceKeys, isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Resealer.Outcome
     {
-        let values = try await Resealer(slots: slots, coder: coder, history: history, source: source, keys: keys).run(
+        let values = try await Resealer(engine: engine, source: source, keys: keys).run(
             isOnlyLook: isOnlyLook, progress)
         let kept = try await history.quarantine.reseal(source, keys, isOnlyLook: isOnlyLook)
         return Resealer.Outcome(resealed: values.resealed + kept.resealed, remaining: values.remaining + kept.remaining)

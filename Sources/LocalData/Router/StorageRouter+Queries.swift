@@ -17,7 +17,7 @@ extension StorageRouter {
                 isWriting ? (self, try await recordGatherer.gatherBeforeReading(collection)) : try await gathering(collection)
             return try await body(
                 MatchReader(
-                    slots: router.slots, coder: router.coder, history: router.history, collection: collection, unreadable: unreadable))
+                    engine: router.engine, collection: collection, unreadable: unreadable))
         }
     }
 
@@ -26,7 +26,7 @@ extension StorageRouter {
     package nonisolated func remove<Record>(
         _ found: [FoundRecord<Record>], from collection: StorageCollection<Record>, if isWanted: @Sendable (Record) -> Bool
     ) async throws -> Int {
-        let remover = RecordRemover(slots: slots, coder: coder, history: history, program: program, collection: collection)
+        let remover = RecordRemover(engine: engine, collection: collection)
         if try await remover.removeTogether(found.map { ($0.id, $0.revision) }) { return found.count }
         var count = 0
         for record in found {
@@ -49,7 +49,7 @@ extension StorageRouter {
         try await call("clear", collection, isStepwise: true) {
             _ = try entry(collection.placeholder)
             let unreadable = try await recordGatherer.gatherBeforeReading(collection)
-            let remover = RecordRemover(slots: slots, coder: coder, history: history, program: program, collection: collection)
+            let remover = RecordRemover(engine: engine, collection: collection)
             try await remover.removeAll(unreadable, onDamage: onDamage)
         }
     }

@@ -18,7 +18,7 @@ extension StorageRouter {
     public nonisolated func migrations() async throws -> [MigrationStatus] {
         try await call("migrations") {
             var found: [MigrationStatus] = []
-            let retirement = await Retirement(slots, coder, history)
+            let retirement = await Retirement(engine)
             for entry in history.registry.entries() {
                 try Task.checkCancellation()
                 found += await retirement.migrations(of: entry)
@@ -61,7 +61,7 @@ extension StorageRouter {
         try await call("migration", collection) {
             let pending = try await recordQueries.countAll(collection, .all, typeTag: typeTag)
             let evidence = OlderCopies(holding: pending > 0 ? ["\(collection.domain)/\(collection.name)": pending] : [:])
-            return await Retirement(slots, coder, history).status("\(collection.name):\(typeTag)", collection.name, evidence)
+            return await Retirement(engine).status("\(collection.name):\(typeTag)", collection.name, evidence)
         }
     }
 }

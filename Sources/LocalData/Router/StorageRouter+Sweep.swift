@@ -60,7 +60,7 @@ extension StorageRouter {
         // The check reports a chain that cannot be used, so its error is ignored here.
         let keys = catalog.allKeys.map { ((try? slots.routes.attached($0)) ?? $0).owned(by: catalog.owner) }
         return CatalogLint(
-            slots: slots, coder: coder, history: history, program: program, catalog: catalog.id, minimum: catalog.minimumProtection
+            engine: engine, catalog: catalog.id, minimum: catalog.minimumProtection
         ).check(
             keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
     }
@@ -185,7 +185,7 @@ extension StorageRouter {
             let slot = try entry(collection.placeholder)
             var run = await program.run(.forced, slot.id)
             run.endsWindow = true
-            let work = try await RecordSettler(slots, coder, history, program).settle(collection, run)
+            let work = try await RecordSettler(engine: engine).settle(collection, run)
             await history.ledger.flush()
             try work.throwFirst()
             return MigrationResult(
@@ -226,8 +226,8 @@ extension StorageRouter {
     ) async -> MigrationReport {
         let start = slots.runtime.clock.now
         await history.ledger.look()
-        var report = await Sweep(slots, coder, history, program).run(entries, progress: progress)
-        report.rows += await RetiredRows(slots, coder, history).rows(of: catalogs ?? Set(entries.map(\.catalog)).sorted())
+        var report = await Sweep(engine: engine).run(entries, progress: progress)
+        report.rows += await RetiredRows(engine: engine).rows(of: catalogs ?? Set(entries.map(\.catalog)).sorted())
         if report.isComplete, let version = configuration.applicationVersion {
             for catalog in Set(entries.map(\.catalog)) { history.ledger.completed(version: version, catalog) }
         }

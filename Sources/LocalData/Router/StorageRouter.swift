@@ -24,12 +24,8 @@ import Sealing
 ///     // The disk is full. The stored value is unchanged.
 /// }
 /// ```
-public actor StorageRouter {
-    nonisolated let slots: SlotAccess
-    nonisolated let coder: RecordCoder
-    nonisolated let history: History
-    nonisolated let program: ProgramCode
-    nonisolated let valueReader: ValueReader
+public actor StorageRouter: EnginePart {
+    nonisolated let engine: Engine
     nonisolated let stores: any StoreProvider
     /// Overwrites sealing keys in memory when their keyring is locked; nil if the configuration does not ask for it.
     private nonisolated let follower: KeyringFollower?
@@ -66,16 +62,15 @@ public actor StorageRouter {
             keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.sealedApplication,
             randomBytes: runtime.randomBytes)
         let witnesses = PresenceRecords(Wiring.witnessStore(configuration), runtime: runtime)
-        coder = RecordCoder(seals: seals, runtime: runtime)
-        history = History(
+        let coder = RecordCoder(seals: seals, runtime: runtime)
+        let history = History(
             ledger, ExpiryWatch(ledger, runtime: runtime),
             Quarantine(
                 quarantine, damagedFiles: Wiring.damagedFiles(configuration), seals, otherSources: configuration.otherKeySources,
                 runtime: runtime),
             KeyRegistry(), configuration.events, applicationVersion: configuration.applicationVersion)
-        slots = SlotAccess(RouteTable(stores: wiring, judge: seals, witnesses: witnesses), configuration, history)
-        program = ProgramCode(history)
-        valueReader = ValueReader(slots, coder, history, program)
+        let slots = SlotAccess(RouteTable(stores: wiring, judge: seals, witnesses: witnesses), configuration, history)
+        engine = Engine(slots, coder, history, ProgramCode(history))
         stores = wiring
         follower = configuration.locksWithKeychain.map { [slots] in KeyringFollower(slots, keys, interval: $0) }
         follower?.start()
@@ -85,9 +80,9 @@ public actor StorageRouter {
     /// Gives the parts of the protocol what they need of the code above them. They keep no reference to the router.
     private nonisolated func serveParts() {
         program.serve(self)
-        slots.lists.use { [weak slots, coder, history, program] collection in
-            guard let slots else { return }
-            try await RecordGatherer(slots, coder, history, program).requirePrepared(collection)
+        slots.lists.use { [weak engine] collection in
+            guard let engine else { return }
+            try await RecordGatherer(engine: engine).requirePrepared(collection)
         }
     }
 
@@ -108,14 +103,12 @@ public actor StorageRouter {
         let keys = SealingKeys(pins: ledger.keyPins, randomBytes: configuration.runtime.randomBytes)
         let seals = router.coder.seals.rehearsed(keys: keys, sources: { try rehearsed.keySource($0) })
         let routes = RouteTable(rehearsing: router.slots.routes, in: rehearsed, judge: seals)
-        coder = RecordCoder(seals: seals, runtime: configuration.runtime)
-        history = History(
+        let coder = RecordCoder(seals: seals, runtime: configuration.runtime)
+        let history = History(
             ledger, ExpiryWatch(ledger, runtime: configuration.runtime), router.history.quarantine.rehearsed(seals, rehearse),
             KeyRegistry(copying: router.history.registry, leading: routes), router.history.events,
             applicationVersion: configuration.applicationVersion)
-        slots = SlotAccess(routes, configuration, history)
-        program = ProgramCode(history, rehearsal: RehearsalNotes())
-        valueReader = ValueReader(slots, coder, history, program)
+        engine = Engine(SlotAccess(routes, configuration, history), coder, history, ProgramCode(history, rehearsal: RehearsalNotes()))
         stores = rehearsed
         serveParts()
     }
@@ -125,9 +118,9 @@ public actor StorageRouter {
     deinit {
         follower?.stop()
         guard configuration.closesWhenReleased else { return }
-        configuration.runtime.tasks.spawn { [slots, coder, history, stores] in
-            await Self.close(slots, history, stores)
-            await coder.seals.keys.forgetAll()
+        configuration.runtime.tasks.spawn { [engine, stores] in
+            await Self.close(engine.slots, engine.history, stores)
+            await engine.coder.seals.keys.forgetAll()
         }
     }
 
@@ -295,7 +288,7 @@ public actor StorageRouter {
         try await call("restoreBackup", key, isStepwise: true) {
             let slot = try entry(key)
             return try await slots.unbroken { [self] in
-                try await slots.withLane(slot.route) { try await Backups(slots, coder, history).restore(slot, version) }
+                try await slots.withLane(slot.route) { try await Backups(engine: engine).restore(slot, version) }
             }
         }
     }
@@ -380,7 +373,7 @@ public actor StorageRouter {
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
         try await call("purgeBackups", key, isStepwise: true) {
             let slot = try entry(key).untyped
-            try await slots.withLane(slot.route) { try await Backups(slots, coder, history).purge(slot) }
+            try await slots.withLane(slot.route) { try await Backups(engine: engine).purge(slot) }
         }
     }
 
@@ -490,7 +483,7 @@ public actor StorageRouter {
 
     /// Commits a batch whose keys were already checked.
     nonisolated func commit(_ batch: StorageBatch) async throws {
-        let preparer = ValuePreparer(slots, coder, history)
+        let preparer = ValuePreparer(engine: engine)
         let changes = try batch.changes.map { change in
             BatchWriter.Change(try slots.routes.slot(change.key.base), try change.prepare?(preparer))
         }
@@ -500,11 +493,12 @@ public actor StorageRouter {
 
 /// The parts of the protocol that calls use.
 extension StorageRouter {
-    nonisolated var valueWriter: ValueWriter { ValueWriter(slots, coder, history, program) }
+    nonisolated var valueReader: ValueReader { ValueReader(engine: engine) }
+    nonisolated var valueWriter: ValueWriter { ValueWriter(engine: engine) }
     nonisolated var valueWatcher: ValueWatcher { ValueWatcher(slots: slots, coder: coder, valueReader: valueReader) }
-    nonisolated var batchWriter: BatchWriter { BatchWriter(slots, coder, history, program) }
-    nonisolated var settler: Settler { Settler(slots, coder, history, program) }
-    nonisolated var recordGatherer: RecordGatherer { RecordGatherer(slots, coder, history, program) }
+    nonisolated var batchWriter: BatchWriter { BatchWriter(engine: engine) }
+    nonisolated var settler: Settler { Settler(engine: engine) }
+    nonisolated var recordGatherer: RecordGatherer { RecordGatherer(engine: engine) }
     nonisolated var recordQueries: RecordQueries { RecordQueries(slots, coder) }
 }
 

@@ -1,18 +1,11 @@
 import BackendContract
 
 /// Commits changes of several keys, and the records that their values refer to.
-struct BatchWriter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct BatchWriter: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
-    private var origins: Origins { Origins(slots, coder, history) }
+    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
+    private var origins: Origins { Origins(engine: engine) }
 
     /// A change of one key. It is a class, because a batch copies its changes several times.
     final class Change: Sendable {
@@ -151,9 +144,9 @@ struct BatchWriter: Sendable {
             guard let contents = plan.removal else { continue }
             do {
                 if change.slot.key.leavesTombstone {
-                    try await ResiduePurger(slots, coder, history).purgeCopies(contents, of: change.slot, nil)
+                    try await ResiduePurger(engine: engine).purgeCopies(contents, of: change.slot, nil)
                 }
-                try await Backups(slots, coder, history).purgeAfterRemoval(change.slot)
+                try await Backups(engine: engine).purgeAfterRemoval(change.slot)
             } catch { residue = residue ?? error }
         }
         if let residue { throw residue }
@@ -178,10 +171,10 @@ struct BatchWriter: Sendable {
     /// empty.
     private func plan(_ change: Change, _ lists: LegacyLocations.Contents?) async throws -> Planned? {
         let (slot, route) = (change.slot, change.slot.route)
-        let probe = try await ValueWriter(slots, coder, history, program).probe(slot)
+        let probe = try await ValueWriter(engine: engine).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read the legacy locations once. A removal does not cover values that are written there after this read.
-        let kept = try await MirroredLocations(slots, coder, history).look(for: slot, over: probe, isMade: change.precondition != nil)
+        let kept = try await MirroredLocations(engine: engine).look(for: slot, over: probe, isMade: change.precondition != nil)
         let contents = try await LegacyLocations(slots).readReplaced(by: slot, except: kept, lists: lists)
         if change.isInsertion {
             guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {
@@ -208,7 +201,7 @@ struct BatchWriter: Sendable {
                 let carried = try await origins.removed(slot, over: probe, contents, kept)
                 (operation, origin) = (.tombstone(try await coder.tombstone(carried, route)), carried)
             } else {
-                operation = try await Purger(slots, coder, history).deletion(of: probe, route)
+                operation = try await Purger(engine: engine).deletion(of: probe, route)
             }
             committed = slots.committer.change(operation, route, over: probe)
         }

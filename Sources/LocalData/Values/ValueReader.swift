@@ -2,17 +2,10 @@ import BackendContract
 import Synchronization
 
 /// Reads the values of keys. A value that is still at a legacy location is migrated first.
-struct ValueReader: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct ValueReader: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
 
     /// A value and the record that holds it; both nil when the value is absent.
     struct Reading<Value: Sendable>: Sendable {
@@ -196,7 +189,7 @@ struct ValueReader: Sendable {
         let isRepeatable =
             slot.route.judge == nil && slot.key.migrations.allSatisfy { $0.step(for: Value.self).map { !$0.keepsSources } ?? false }
         return try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
-            try await Settler(slots, coder, history, program).settle(
+            try await Settler(engine: engine).settle(
                 slot, await program.run(.read, slot.id), wasAbsent: wasAbsent && isRepeatable
             ).state
         }

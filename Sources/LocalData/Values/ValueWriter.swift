@@ -1,24 +1,17 @@
 import BackendContract
 
 /// Sets, updates and removes single values.
-struct ValueWriter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct ValueWriter: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var batchWriter: BatchWriter { BatchWriter(slots, coder, history, program) }
-    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
-    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
-    private var origins: Origins { Origins(slots, coder, history) }
-    private var purger: Purger { Purger(slots, coder, history) }
-    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
-    private var valuePreparer: ValuePreparer { ValuePreparer(slots, coder, history) }
-    private var valueReader: ValueReader { ValueReader(slots, coder, history, program) }
+    private var batchWriter: BatchWriter { BatchWriter(engine: engine) }
+    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
+    private var origins: Origins { Origins(engine: engine) }
+    private var purger: Purger { Purger(engine: engine) }
+    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
+    private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
+    private var valueReader: ValueReader { ValueReader(engine: engine) }
 
     // MARK: Setting
 
@@ -207,7 +200,7 @@ struct ValueWriter: Sendable {
             try await slot.key.leavesTombstone
             ? writeTombstone(slot, over: probe, isMade: isMade) : purger.delete(slot.route, over: probe)
         guard isRemoved != nil else { return false }
-        try await Backups(slots, coder, history).purgeAfterRemoval(slot)
+        try await Backups(engine: engine).purgeAfterRemoval(slot)
         return true
     }
 

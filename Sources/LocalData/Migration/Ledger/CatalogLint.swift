@@ -1,11 +1,8 @@
 import BackendContract
 
 /// Checks a catalog for errors in the declaration of its keys. It uses only the keys: it reads no data and opens no store.
-struct CatalogLint: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct CatalogLint: EnginePart, Sendable {
+    let engine: Engine
     let catalog: String
     let minimum: ProtectionLevel
 
@@ -164,7 +161,7 @@ struct CatalogLint: Sendable {
             ?? entry.key.migrations.compactMap { migration in migration.options.map { (migration.sources, $0) } }
         let slot = UntypedSlot(key: entry.key.base, route: entry.route)
         return ways.compactMap { sources, options in
-            do { try Mover(slots, coder, history, program).checkProtection(of: sources, options, slot) } catch {
+            do { try Mover(engine: engine).checkProtection(of: sources, options, slot) } catch {
                 return CatalogProblem(
                     .weakerDestination, entry.key, at: entry.route.displayName, StorageError.weakerProtection,
                     (error as? StorageError)?.message ?? "", "Until then its values stay where they are.")
@@ -197,7 +194,7 @@ struct CatalogLint: Sendable {
                 _ kind: CatalogProblem.Kind, _ code: StorageError.Code, _ message: String, _ remedy: String
             ) -> CatalogProblem { CatalogProblem(kind, entry.key, at: older.displayName, code, message, remedy) }
             var problems: [CatalogProblem] = []
-            do { _ = try MirroredLocations(slots, coder, history).place(of: slot, nil) } catch {
+            do { _ = try MirroredLocations(engine: engine).place(of: slot, nil) } catch {
                 let error = error as? StorageError
                 problems.append(
                     problem(.unusableWindow, error?.code ?? StorageError.unsupported, error?.message ?? "", "Change the key's migration."))

@@ -1,12 +1,8 @@
 import BackendContract
 
 /// Reports the state of a key without changing anything.
-struct Inspector: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct Inspector: EnginePart, Sendable {
+    let engine: Engine
 
     /// The result of an inspection.
     struct Inspection: Sendable {
@@ -60,7 +56,7 @@ struct Inspector: Sendable {
         default: break
         }
         for source in sources.found {
-            inspection.older.append((source, await Origins(slots, coder, history).match(source, inspection.origin) == .exact))
+            inspection.older.append((source, await Origins(engine: engine).match(source, inspection.origin) == .exact))
         }
         if inspection.state == .absent, !inspection.older.isEmpty { inspection.state = .pending }
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }

@@ -3,12 +3,8 @@ import BackendRuntime
 
 /// Creates, restores and purges backups: copies of stored records, one for each schema version. A backup is in the same store as its
 /// record, so it has the same protection.
-struct Backups: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct Backups: EnginePart, Sendable {
+    let engine: Engine
 
     /// Returns the address of the backup of one version of a record.
     static func address(of address: StorageAddress, version: Int) -> StorageAddress {
@@ -64,7 +60,7 @@ struct Backups: Sendable {
         _ record: StorageRecord, _ slot: UntypedSlot, over probe: StorageProbe
     ) async throws -> StorageMutation.Operation {
         let past = try await coder.origin(of: record.metadata, slot.route)
-        let kept = try await Origins(slots, coder, history).kept(slot, over: probe)
+        let kept = try await Origins(engine: engine).kept(slot, over: probe)
         // The backup of a mirror is restored as an ordinary value: its new origin does not say that it is a mirror.
         guard kept != nil || past?.mirrors != nil else { return .put(record.payload, record.metadata) }
         var origin = kept ?? RecordOrigin(boot: slots.runtime.host.bootID)

@@ -1,12 +1,8 @@
 import BackendContract
 
 /// Deletes values that were removed or have expired.
-struct Purger: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct Purger: EnginePart, Sendable {
+    let engine: Engine
 
     /// The result of a purge of an expired value.
     enum Purge: Sendable {
@@ -27,9 +23,9 @@ struct Purger: Sendable {
 
     private func purgeNow(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
         // Purge the backups first: they could not be found without the value.
-        try await Backups(slots, coder, history).purge(slot)
+        try await Backups(engine: engine).purge(slot)
         guard slot.key.leavesTombstone else { return try await delete(slot.route, over: .value(record)) != nil }
-        let origin = try await Origins(slots, coder, history).carried(slot, over: .value(record), .none)
+        let origin = try await Origins(engine: engine).carried(slot, over: .value(record), .none)
         let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, slot.route))
         let change = Committer.Change(tombstone, slot.route, if: .revision(record.revision))
         let isPurged = try await slots.committer.commit([change]).isCommitted
@@ -44,7 +40,7 @@ struct Purger: Sendable {
         switch probe {
         case .absent, .tombstone:
             // Another process may have removed the value, and its removal may not be durable yet. Make it durable.
-            _ = try await ResiduePurger(slots, coder, history).settledDurability(of: route, nil)
+            _ = try await ResiduePurger(engine: engine).settledDurability(of: route, nil)
             return ()
         default: return try await change(try await deletion(of: probe, route), route, over: probe).map { _ in () }
         }

@@ -3,12 +3,8 @@ import BackendRuntime
 
 /// Deletes the copies of a value in legacy locations, once the value in its destination is certain to last. This is garbage collection: a
 /// copy that cannot be deleted stays as residue, and no value is lost.
-struct ResiduePurger: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct ResiduePurger: EnginePart, Sendable {
+    let engine: Engine
 
     /// The time limit for each deletion in the current task; nil for the deadline of the store. A read has its value before it deletes the
     /// copies. If another process holds the lock of a legacy location, the read therefore does not wait long for it, and leaves the copy to

@@ -4,14 +4,10 @@ import Logging
 
 /// Updates the legacy location of a release window. Only the destination decides what the value is, and its record is durable before this
 /// type is used. If an update fails, it is pending, and a later sweep completes it.
-struct MirrorWriter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+struct MirrorWriter: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
-
-    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
 
     /// The new content of the legacy location.
     enum Content: Sendable {
@@ -116,7 +112,7 @@ struct MirrorWriter: Sendable {
         }
         let mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         var origin =
-            try await Origins(slots, coder, history).next(place.source, over: contents.older)
+            try await Origins(engine: engine).next(place.source, over: contents.older)
             ?? RecordOrigin(boot: slots.runtime.host.bootID)
         origin.mirrors = mirror
         let change = Committer.Change(try await operation(content, origin, place), place.route, if: contents.older.unchanged)
@@ -150,7 +146,7 @@ struct MirrorWriter: Sendable {
         var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
         let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != slots.bootName } ?? false
-        let achieved = try await ResiduePurger(slots, coder, history).settledDurability(of: place.route, nil)
+        let achieved = try await ResiduePurger(engine: engine).settledDurability(of: place.route, nil)
         if !place.commitsTogether, achieved == .untilPowerLoss, !hasSurvived { mirror.boot = slots.bootName }
         _ = try await slots.committer.commit([
             .check(place.route, if: contents.older.unchanged), try await mark(mirror, over: contents, place),

@@ -104,12 +104,8 @@ struct MirroredRecord: Sendable {
 struct ChangedMeanwhile: Error {}
 
 /// Finds and reads the legacy locations that release windows keep up to date.
-struct MirroredLocations: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct MirroredLocations: EnginePart, Sendable {
+    let engine: Engine
 
     // MARK: Finding
 

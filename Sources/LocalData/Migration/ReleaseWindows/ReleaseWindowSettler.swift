@@ -5,23 +5,16 @@ import BackendRuntime
 ///
 /// It applies the changes that an earlier release made in the legacy location to the destination. In a sweep, it also
 /// writes the mirror to the legacy location, or ends the window.
-struct ReleaseWindowSettler: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct ReleaseWindowSettler: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var durableWriter: DurableWriter { DurableWriter(slots, coder, history, program) }
-    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
-    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
-    private var mover: Mover { Mover(slots, coder, history, program) }
-    private var origins: Origins { Origins(slots, coder, history) }
-    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
-    private var valuePreparer: ValuePreparer { ValuePreparer(slots, coder, history) }
+    private var durableWriter: DurableWriter { DurableWriter(engine: engine) }
+    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
+    private var mover: Mover { Mover(engine: engine) }
+    private var origins: Origins { Origins(engine: engine) }
+    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
+    private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
 
     /// The result of settling a key.
     enum Outcome: Sendable {
@@ -93,7 +86,7 @@ struct ReleaseWindowSettler: Sendable {
         func settle<Key: TypedKey>(_ key: Key) async throws {
             let slot = Slot(key: key.typed, route: place.route)
             _ = try await slots.withLane(slot.route) {
-                try await Settler(slots, coder, history, program).settle(slot, await program.run(run.reason, slot.id, within: run))
+                try await Settler(engine: engine).settle(slot, await program.run(run.reason, slot.id, within: run))
             }
         }
         guard place.source.key.hasMigration, !slots.lanes.isHeldByCurrentChain(place.route.slot) else { return }
@@ -196,7 +189,7 @@ struct ReleaseWindowSettler: Sendable {
         let change = Committer.Change(.tombstone(metadata), work.slot.route, if: .revision(work.record.revision))
         let receipt = try await slots.committer.commit([change])
         guard receipt.isCommitted, case .applied(let revision?, _) = receipt.results[0] else { return nil }
-        try await Backups(slots, coder, history).purgeAfterRemoval(work.slot.untyped)
+        try await Backups(engine: engine).purgeAfterRemoval(work.slot.untyped)
         await mirror(.removal, MirroredRecord(StorageTombstone(metadata: metadata, revision: revision), origin), work)
         return 0
     }
@@ -292,7 +285,7 @@ struct ReleaseWindowSettler: Sendable {
     ) async throws -> Outcome {
         let (slot, place, record) = (work.slot, work.place, work.record)
         guard
-            var visit = try await Reconciler(slots, coder, history, program).reconcile(
+            var visit = try await Reconciler(engine: engine).reconcile(
                 slot, work.run, work.settled, keeping: place.route.slot)
         else {
             return .lookAgain(nil)

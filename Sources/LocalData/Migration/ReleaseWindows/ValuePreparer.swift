@@ -1,12 +1,8 @@
 import BackendContract
 
 /// Encodes values for their slots, and in open release windows also for the legacy location.
-struct ValuePreparer: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+struct ValuePreparer: EnginePart, Sendable {
+    let engine: Engine
 
     /// Encodes a value, and where a release window is open its older shape too.
     /// - Throws: ``StorageError`` with `encodingFailed`, also for a value that the older shape cannot represent if there is no function that merges both.

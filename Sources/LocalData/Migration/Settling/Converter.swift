@@ -1,15 +1,8 @@
 import BackendContract
 
 /// Converts records to the form that their keys declare, and writes them to the slots from which they were read.
-struct Converter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
+struct Converter: EnginePart, Sendable {
+    let engine: Engine
 
     /// A converted record, with the data that its write needs.
     struct Conversion: Sendable {
@@ -78,7 +71,7 @@ struct Converter: Sendable {
 
     /// Like ``convert(_:_:)``, but does not count the conversion in the ledger.
     func write<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
-        try await DurableWriter(slots, coder, history, program).write(
+        try await DurableWriter(engine: engine).write(
             conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder) != nil
     }
 
@@ -87,7 +80,7 @@ struct Converter: Sendable {
     func convertTogether(_ conversions: [Conversion]) async throws -> Bool {
         var changes: [Committer.Change] = []
         for conversion in conversions {
-            try await ReferenceWriter(slots, coder, history, program).store(conversion.prepared.references, for: conversion.holder)
+            try await ReferenceWriter(engine: engine).store(conversion.prepared.references, for: conversion.holder)
             let coded = try await coder.complete(conversion.prepared, origin: conversion.origin)
             changes.append(Committer.Change(coded.operation, conversion.prepared.route, if: conversion.unchanged))
         }

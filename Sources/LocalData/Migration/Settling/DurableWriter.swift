@@ -2,15 +2,8 @@ import BackendContract
 
 /// Writes the values that migrations and chains of versions make. First stores the records that the value refers to, then
 /// writes the value durably and reads it back.
-struct DurableWriter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
+struct DurableWriter: EnginePart, Sendable {
+    let engine: Engine
 
     /// The record that a write stored, and its durability.
     struct Written: Sendable {
@@ -40,7 +33,7 @@ struct DurableWriter: Sendable {
         inEpoch epoch: Committer.Change? = nil, _ holder: ReferenceHolder
     ) async throws -> Written? {
         // Reason: "A referenced record is stored before its holder" in Docs/Decisions/Evolution.md.
-        try await ReferenceWriter(slots, coder, history, program).store(prepared.references, for: holder)
+        try await ReferenceWriter(engine: engine).store(prepared.references, for: holder)
         let change = Committer.Change(
             try await coder.complete(prepared, origin: origin).operation, slot.route, if: precondition)
         let receipt = try await slots.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { _, found in

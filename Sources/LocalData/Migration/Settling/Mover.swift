@@ -4,18 +4,11 @@ import BackendContract
 ///
 /// The order of the steps is safe: read the value, write it to a destination without a usable value, make it durable, read it
 /// back, and only then delete the copies.
-struct Mover: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct Mover: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
-    private var origins: Origins { Origins(slots, coder, history) }
+    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
+    private var origins: Origins { Origins(engine: engine) }
 
     /// The content of a destination without a usable value.
     enum Occupant: Sendable {
@@ -67,7 +60,7 @@ struct Mover: Sendable {
         var probes: [SourceReader.Probe] = []
         for source in step.sources {
             probes.append(
-                try await SourceReader(slots, coder, history, program).read(
+                try await SourceReader(engine: engine).read(
                     source.base, for: slot.untyped, occupant, step.options, run, keeps: step.keepsSources))
         }
         if !step.isAggregating, case .removed = probes.first {
@@ -94,7 +87,7 @@ struct Mover: Sendable {
             let slot = try slots.routes.slot(for: key.typed)
             guard slot.id == destination, slot.key.hasMigration else { return false }
             // The caller holds the lane of this slot.
-            let visit = try await Settler(slots, coder, history, program).settle(slot, await program.run(run.reason, slot.id, within: run))
+            let visit = try await Settler(engine: engine).settle(slot, await program.run(run.reason, slot.id, within: run))
             return ![.absent, .removed, .expired].contains(visit.state)
         }
         for source in sources where try await settle(source.base) { return true }
@@ -171,10 +164,10 @@ struct Mover: Sendable {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
         try await origins.requireLasting(elsewhere, for: slot.untyped)
-        let prepared = try ValuePreparer(slots, coder, history).prepare(
+        let prepared = try ValuePreparer(engine: engine).prepare(
             value, slot, WriteAttributes.carried(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        let kept = try MirroredLocations(slots, coder, history).declared(by: slot.untyped)
+        let kept = try MirroredLocations(engine: engine).declared(by: slot.untyped)
         // `copied(from:)` keeps its sources. A release window keeps its legacy location until a sweep ends the window.
         let replaced = step.keepsSources ? [] : elsewhere
         let emptied = replaced.filter { $0.route.slot != kept?.route.slot }
@@ -188,7 +181,7 @@ struct Mover: Sendable {
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), allowsWeakerProtection: step.options.allowsWeakerProtection)
         guard
-            let written = try await DurableWriter(slots, coder, history, program).write(
+            let written = try await DurableWriter(engine: engine).write(
                 prepared, slot, origin, if: precondition, inEpoch: epoch, holder)
         else {
             return .lookAgain
@@ -197,7 +190,7 @@ struct Mover: Sendable {
             state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
             from: readings.map(\.source.route.reported),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
-        visit.residue = await ResiduePurger(slots, coder, history).purge(emptied, for: route, achieved: written.durability)
+        visit.residue = await ResiduePurger(engine: engine).purge(emptied, for: route, achieved: written.durability)
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await keep(

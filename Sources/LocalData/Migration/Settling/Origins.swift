@@ -3,14 +3,10 @@ import BackendRuntime
 
 /// Creates the origins of records, and matches older copies with them. An origin names the copies in other locations that a record
 /// replaced.
-struct Origins: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
+struct Origins: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
-
-    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
+    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
 
     /// Returns the origin of a value that was made from others. It names the copies from which the value was made, and the copies that
     /// these replaced.
@@ -110,7 +106,7 @@ struct Origins: Sendable {
         _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
     ) async throws -> RecordOrigin {
         var origin = try await carried(slot, over: probe, contents, kept)
-        if kept == nil, let place = try MirroredLocations(slots, coder, history).declared(by: slot), !place.isOpen,
+        if kept == nil, let place = try MirroredLocations(engine: engine).declared(by: slot), !place.isOpen,
             contents.found.contains(where: { $0.route.slot == place.route.slot })
         {
             origin.noteReleased(place.name)

@@ -3,21 +3,14 @@ import BackendRuntime
 
 /// Compares the content of legacy locations with a settled destination. Deletes the copies that the destination replaced. Any
 /// other content is a conflict.
-struct Reconciler: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct Reconciler: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var durableWriter: DurableWriter { DurableWriter(slots, coder, history, program) }
-    private var mover: Mover { Mover(slots, coder, history, program) }
-    private var origins: Origins { Origins(slots, coder, history) }
-    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
-    private var sourceReader: SourceReader { SourceReader(slots, coder, history, program) }
+    private var durableWriter: DurableWriter { DurableWriter(engine: engine) }
+    private var mover: Mover { Mover(engine: engine) }
+    private var origins: Origins { Origins(engine: engine) }
+    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
+    private var sourceReader: SourceReader { SourceReader(engine: engine) }
 
     /// The content of a settled destination.
     enum Settled<Value: Sendable>: Sendable {
@@ -218,7 +211,7 @@ struct Reconciler: Sendable {
             // An expired value is absent, so it takes part in no conflict.
             if coder.isExpired(record) {
                 if run.reason != .read, !step.keepsSources {
-                    _ = try await Purger(slots, coder, history).purge(record, try slots.routes.slot(source.base))
+                    _ = try await Purger(engine: engine).purge(record, try slots.routes.slot(source.base))
                 }
                 values.append(nil)
                 continue
@@ -236,7 +229,7 @@ struct Reconciler: Sendable {
                 guard try await isUnchanged(settled, slot) else { return .lookAgain }
                 // The values are equal, but the records within their references may differ.
                 let copies = found + doubtful
-                try await ReferenceWriter(slots, coder, history, program).store(prepared.references, for: holder(step, slot, run, copies))
+                try await ReferenceWriter(engine: engine).store(prepared.references, for: holder(step, slot, run, copies))
                 let residue = await residuePurger.purge(
                     copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
                 return .done(residue.isEmpty ? .purged : .unchanged, from: from, protection, residue: residue)

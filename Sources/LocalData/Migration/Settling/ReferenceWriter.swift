@@ -13,15 +13,8 @@ struct ReferenceHolder: Sendable {
 
 /// Stores the records to which a ``ReferenceHolder`` refers, before that value is written and the records from which it was made are
 /// deleted.
-struct ReferenceWriter: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
+struct ReferenceWriter: EnginePart, Sendable {
+    let engine: Engine
 
     /// The result of storing a record to which a value refers.
     private enum Insertion: Sendable {
@@ -85,7 +78,7 @@ struct ReferenceWriter: Sendable {
             case let probe?: throw slot.route.error(for: .conflict(probe))
             }
             try requireDurable(
-                try await ResiduePurger(slots, coder, history).settledDurability(of: slot.route, nil), slot.route, for: holder)
+                try await ResiduePurger(engine: engine).settledDurability(of: slot.route, nil), slot.route, for: holder)
         }
         guard let stored, !coder.isExpired(stored) else { return .differs }
         let mine = try await coder.decode(stored, slot)

@@ -7,15 +7,8 @@ import BackendRuntime
 /// The destination decides. A crash can interrupt every function of the protocol at any point, and this or another
 /// process can run it again. Correctness depends on preconditions and revisions, never on a value that was read before
 /// an `await`.
-struct Settler: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
+struct Settler: EnginePart, Sendable {
+    let engine: Engine
 
     /// Migrates the value of a key. In a sweep or when forced, also clears its legacy locations. The caller holds the
     /// key's lane.
@@ -35,7 +28,7 @@ struct Settler: Sendable {
     /// - Returns: A description of the backups that remain; otherwise an empty list.
     private func backupsLeft(of slot: UntypedSlot) async -> [String] {
         do {
-            try await Backups(slots, coder, history).purge(slot)
+            try await Backups(engine: engine).purge(slot)
             return []
         } catch { return ["the backups of \(slot.name): \((error as? StorageError)?.message ?? "the caller was cancelled")"] }
     }
@@ -61,7 +54,7 @@ struct Settler: Sendable {
                 case .corrupt(let corruption): occupant = .corrupt(corruption)
                 case .absent, .locked, .unavailable: occupant = .none
                 }
-                switch try await Mover(slots, coder, history, program).attempt(step, slot, run, occupant) {
+                switch try await Mover(engine: engine).attempt(step, slot, run, occupant) {
                 case .finished(let visit): return visit
                 case .foundNothing, .waits: return Visit(state: .absent)
                 case .lookAgain: return nil
@@ -76,11 +69,8 @@ private let messageOfKept =
     "It has expired. A sweep removes it a day after a sweep first found it expired. Until then, it returns if the clock is set back."
 
 /// The attempts to settle one key. Each attempt reads the destination again.
-private struct Settling<Value: Codable & Sendable> {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+private struct Settling<Value: Codable & Sendable>: EnginePart {
+    let engine: Engine
     let slot: Slot<Value>
     let run: MigrationRun
     /// Whether the next attempt begins with an absent destination, without a read.
@@ -93,12 +83,12 @@ private struct Settling<Value: Codable & Sendable> {
     private(set) var brought: Visit?
 
     init(_ settler: Settler, _ slot: Slot<Value>, _ run: MigrationRun) {
-        (slots, coder, history, program) = (settler.slots, settler.coder, settler.history, settler.program)
+        engine = settler.engine
         (self.slot, self.run) = (slot, run)
     }
 
-    private var converter: Converter { Converter(slots, coder, history, program) }
-    private var reconciler: Reconciler { Reconciler(slots, coder, history, program) }
+    private var converter: Converter { Converter(engine: engine) }
+    private var reconciler: Reconciler { Reconciler(engine: engine) }
 
     /// Makes one attempt.
     /// - Returns: The visit; nil if the destination must be read again.
@@ -137,7 +127,7 @@ private struct Settling<Value: Codable & Sendable> {
             return nil
         }
         if run.reason == .read { return Visit(state: .expired) }
-        switch try await Purger(slots, coder, history).purge(record, slot.untyped) {
+        switch try await Purger(engine: engine).purge(record, slot.untyped) {
         case .kept: return Visit(state: .expired, message: messageOfKept)
         case .purged where !slot.key.hasMigration: return Visit(state: .expired)
         case .purged: hasExpired = true
@@ -178,7 +168,7 @@ private struct Settling<Value: Codable & Sendable> {
 
     /// Applies the rules of a release window to the content of the destination.
     private mutating func inWindow(_ settled: Reconciler.Settled<Value>) async throws -> ReleaseWindowSettler.Outcome {
-        let outcome = try await ReleaseWindowSettler(slots, coder, history, program).settle(slot, run, settled)
+        let outcome = try await ReleaseWindowSettler(engine: engine).settle(slot, run, settled)
         if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
         return outcome
     }
@@ -198,7 +188,7 @@ private struct Settling<Value: Codable & Sendable> {
     private func migrateFromSources(_ occupant: Mover.Occupant) async throws -> Visit? {
         var foundEmpty: [AnyStorageMigration] = []
         for migration in try inOrder(occupant) {
-            switch try await Mover(slots, coder, history, program).attempt(migration, slot, run, occupant) {
+            switch try await Mover(engine: engine).attempt(migration, slot, run, occupant) {
             case .finished(let visit): return visit
             case .lookAgain: return nil
             case .foundNothing: foundEmpty.append(migration)

@@ -1,17 +1,10 @@
 import BackendContract
 
 /// Reads the sources of a migration, and first settles those that have migrations.
-struct SourceReader: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
+struct SourceReader: EnginePart, Sendable {
+    let engine: Engine
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var settler: Settler { Settler(slots, coder, history, program) }
+    private var settler: Settler { Settler(engine: engine) }
 
     /// A source whose record was read, unsealed and decoded.
     struct Reading: Sendable {
@@ -41,7 +34,7 @@ struct SourceReader: Sendable {
         switch probe {
         case .value(let record) where coder.isExpired(record):
             // Unless this is a read, purge the expired value. The purger waits until a day after a sweep found the value expired.
-            if run.reason != .read, !keeps { _ = try await Purger(slots, coder, history).purge(record, slot.untyped) }
+            if run.reason != .read, !keeps { _ = try await Purger(engine: engine).purge(record, slot.untyped) }
             return .removed
         case .value(let record):
             do {
