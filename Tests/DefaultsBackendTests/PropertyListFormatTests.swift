@@ -65,7 +65,7 @@ extension SeededGenerator {
             switch Int.random(in: 0..<4, using: &generator) {
             case 0: document.replace(PropertyListSlot(tombstoneAt: address, metadata, revision))
             case 1: document.replace(PropertyListSlot(address, .bytes([1, 2, 3]), metadata, revision))
-            case 2: _ = document.remove(address)
+            case 2: _ = document.remove([address])
             default: document.replace(PropertyListSlot(address, .native(generator.value()), metadata, revision))
             }
         }
@@ -79,6 +79,20 @@ extension SeededGenerator {
         }
         #expect(try read.encoded(capacity: 0) == bytes)
         #expect(read.differences(from: document).isEmpty)
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `deleting several slots leaves exactly the others, in their order`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed &* 7_919)
+        var document = PropertyListDocument()
+        let addresses = (0..<30).map { StorageAddress("name \($0)", in: $0 % 3 == 0 ? StorageNamespace("n") : .values) }
+        for address in addresses where Bool.random(using: &generator) {
+            document.replace(PropertyListSlot(address, .bytes([1]), StorageMetadata(), StorageRevision.random(using: &generator)))
+        }
+        let before = document.slots.map(\.address)
+        let gone = addresses.shuffled(using: &generator).prefix(Int.random(in: 0...30, using: &generator))
+        #expect(document.remove(Array(gone)) == before.contains { gone.contains($0) })
+        #expect(document.slots.map(\.address) == before.filter { !gone.contains($0) })
     }
 
     @Test func `every type of value that Foundation wrote is read as that type`() throws {

@@ -76,7 +76,7 @@ import Testing
                 document.replace(PropertyListSlot(tombstoneAt: address, metadata, tombstone.revision))
                 model.writeTombstone(tombstone, at: address)
             case .delete(let address):
-                _ = document.remove(address)
+                _ = document.remove([address])
                 model.remove(address)
             case .foreign(let name, let value):
                 var entries = try FoundationList.read(try document.encoded(capacity: 0))

@@ -55,6 +55,17 @@
             #expect(try await Reader.dump(path, keyFile) == golden)
         }
 
+        @Test func `a store names the positions of values before they exist, and not before the database exists`() async throws {
+            let store = store()
+            let addresses = (0..<50).map { StorageAddress("name \($0)") }
+            #expect(store.positions(of: addresses) == nil)
+            for address in addresses { _ = try await store.apply(.put(.bytes([1]), at: address)) }
+            let positions = try #require(store.positions(of: addresses))
+            await store.close()
+            let ids = try PlainDatabase(path: path).rows("SELECT id FROM records ORDER BY id").map { $0[0].integer }
+            #expect(positions.sorted() == ids)
+        }
+
         @Test(arguments: ["3fd095a765ef3897", "2e06ce93c640b5e0"])
         func `of two names whose row ids collide, either can be deleted and stored again, and the other one stays`(
             _ gone: String

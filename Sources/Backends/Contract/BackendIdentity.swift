@@ -30,6 +30,8 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
 /// print(slot)  // folder:/var/lib/weather#city
 /// ```
 public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
+    /// The hash value of the address, which is computed once. It comes first, because `==` compares it first.
+    private let code: Int
     /// The identity of the store.
     public let store: BackendIdentity
     /// The address of the slot in the store.
@@ -39,11 +41,12 @@ public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
     public init(store: BackendIdentity, address: StorageAddress) {
         self.store = store
         self.address = address
+        code = address.hashValue
     }
 
     /// Hashes the address only. The store is often a long path, and slots that are compared are mostly in the same
     /// store.
-    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
     /// The store and the address, separated by a number sign.
     public var description: String { "\(store)#\(address)" }

@@ -17,23 +17,22 @@ private func hexadecimalDigit(_ value: UInt8) -> UInt8 { value + (value < 10 ? U
 /// Decodes hexadecimal digits of either case.
 /// - Returns: nil if the text contains another character or has an odd number of digits.
 package func bytes(ofHexadecimal text: some StringProtocol) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count / 2)
-    var upper: UInt8?
-    for digit in text.utf8 {
-        let value: UInt8
+    func value(_ digit: UInt8) -> UInt8? {
         switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
-        default: return nil
-        }
-        if let first = upper {
-            bytes.append(first << 4 | value)
-            upper = nil
-        } else {
-            upper = value
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
         }
     }
-    return upper == nil ? bytes : nil
+    var text = String(text)
+    return text.withUTF8 { digits in
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: digits.count / 2)
+        for place in bytes.indices {
+            guard let upper = value(digits[2 * place]), let lower = value(digits[2 * place + 1]) else { return nil }
+            bytes[place] = upper << 4 | lower
+        }
+        return bytes
+    }
 }

@@ -99,7 +99,20 @@ extension String {
     /// Whether two strings have the same UTF-8 bytes. The operator `==` also treats canonically equivalent strings as equal.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
-            other.utf8.withContiguousStorageIfAvailable { own.count == $0.count && own.elementsEqual($0) }
+            other.utf8.withContiguousStorageIfAvailable { UnsafeRawBufferPointer(own).hasSameBytes(as: UnsafeRawBufferPointer($0)) }
         }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether two pieces of memory have the same bytes.
+    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        let words = count & ~7
+        for place in stride(from: 0, to: words, by: 8)
+        where loadUnaligned(fromByteOffset: place, as: UInt64.self) != other.loadUnaligned(fromByteOffset: place, as: UInt64.self) {
+            return false
+        }
+        return (words..<count).allSatisfy { self[$0] == other[$0] }
     }
 }

@@ -99,11 +99,21 @@ struct PropertyListDocument: Sendable {
         if known.slot != nil { slots[known.index] = slot } else { slots.insert(slot, at: known.index) }
     }
 
-    /// Deletes a slot. Returns false if it was empty.
-    mutating func remove(_ address: StorageAddress) -> Bool {
-        let known = find(address)
-        if known.slot != nil { slots.remove(at: known.index) }
-        return known.slot != nil
+    /// Deletes slots. Returns false if all of them were empty.
+    mutating func remove(_ addresses: [StorageAddress]) -> Bool {
+        let found = addresses.map(find).filter { $0.slot != nil }.map(\.index)
+        if found.count < 2 {
+            if let index = found.first { slots.remove(at: index) }
+            return !found.isEmpty
+        }
+        var isGone = [Bool](repeating: false, count: slots.count)
+        for index in found { isGone[index] = true }
+        var index = -1
+        slots.removeAll { _ in
+            index += 1
+            return isGone[index]
+        }
+        return true
     }
 
     /// Returns the addresses whose state differs between two documents.

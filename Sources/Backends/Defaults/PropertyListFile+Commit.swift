@@ -99,12 +99,12 @@ extension PropertyListFile {
                 results.append(refusal)
                 continue
             }
+            // All slots are deleted at once, because each deletion moves the slots after it.
+            if document.remove(call.filter { $0.operation == .delete }.map(\.address)) { isChanged = true }
             results.append(
                 call.map { mutation in
                     switch mutation.operation {
-                    case .delete:
-                        if document.remove(mutation.address) { isChanged = true }
-                        return .applied(nil, .durable)
+                    case .delete: return .applied(nil, .durable)
                     case .check: return .applied(document.probe(mutation.address).revision, .durable)
                     case .put(let payload, let metadata):
                         let revision = StorageRevision.random(using: &generator)

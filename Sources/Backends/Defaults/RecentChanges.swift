@@ -135,7 +135,7 @@ extension PropertyListFile {
     func repeatOverwritten(in document: inout PropertyListDocument) -> Set<StorageAddress> {
         let (again, lost) = withRecentChanges { $0.takeOverwritten(at: clock.now) }
         for (address, slot) in again {
-            if let slot { document.replace(slot) } else { _ = document.remove(address) }
+            if let slot { document.replace(slot) } else { _ = document.remove([address]) }
         }
         if !lost.isEmpty { report(OverwrittenChanges(path: path, repeated: [], lost: lost)) }
         return Set(again.keys)

@@ -13,11 +13,11 @@
 /// right to write, no entry of the list does.
 package struct AccessControlList: Hashable, Sendable {
     /// The users of the list that may write, if the mask allows it.
-    package private(set) var writingUsers: [UInt32] = []
+    private(set) var writingUsers: [UInt32] = []
     /// The groups of the list that may write, if the mask allows it.
-    package private(set) var writingGroups: [UInt32] = []
+    private(set) var writingGroups: [UInt32] = []
     /// Whether the group of the file may write, if the mask allows it.
-    package private(set) var isWritableForGroup = false
+    private(set) var isWritableForGroup = false
 
     /// Reads the value of the extended attribute `system.posix_acl_access`: the version 2 in 32 bits, and then 8 bytes for each
     /// entry. An entry has a tag and rights in 16 bits each, and an ID in 32 bits. All numbers are little-endian

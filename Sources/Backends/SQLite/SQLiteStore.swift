@@ -14,7 +14,7 @@
     /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or
     /// another one. Changes that wait at the same time share one transaction and one flush. A change is on the disk
     /// when it is acknowledged. The first change creates the database; a read never does.
-    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend, CountedBackend {
+    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend, CountedBackend, OrderedBackend {
         /// The path of the file, with every symbolic link resolved when the store was created.
         package let identity: BackendIdentity
 
@@ -125,6 +125,11 @@
         package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
             guard let session = session(.validated) else { return nil }
             return try? session.probe(address)
+        }
+
+        package func positions(of addresses: [StorageAddress]) -> [Int64]? {
+            guard let key = file.session?.keyset.active else { return nil }
+            return addresses.map { RowFinder.home(of: key.slot(of: $0, table: DatabaseFormat.table)) }
         }
 
         /// Returns the open session if its file is still at the path, and no comparison with the freshness anchor has

@@ -19,6 +19,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     package let sealing: XAES256GCM
     /// HMAC with the key for names, already initialised. Each computation starts with a copy of it.
     private let indexing: HMAC<SHA256>
+    private let slots = Slots()
     /// The id as a number, which is faster to compare.
     package let number: UInt64
     private let integrity: SymmetricKey
@@ -50,6 +51,11 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     private static func derive(_ purposes: [String], from key: SymmetricKey, _ database: [UInt8]) -> [SymmetricKey] {
         KeyDerivation.keys(from: key, salt: database, for: purposes.map { Array("LocalData SQLite 1 \($0)".utf8) })
+    }
+
+    /// The indexes of names by table. Computing one takes as long as finding its row, and a change needs it several times.
+    private final class Slots: Sendable {
+        let known = Mutex<[String: [StorageAddress: [UInt8]]]>([:])
     }
 
     /// The keys for labels. They are derived when one of them is first needed.
@@ -89,6 +95,16 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     ///   - address: The namespace and the name.
     ///   - table: The name of the table. The index is a different one in each table.
     package func slot(of address: StorageAddress, table: String) -> [UInt8] {
+        if let known = slots.known.withLock({ $0[table]?[address] }) { return known }
+        let slot = computedSlot(of: address, table)
+        slots.known.withLock { known in
+            if known[table, default: [:]].count >= 4_096 { known[table] = [:] }
+            known[table, default: [:]][address] = slot
+        }
+        return slot
+    }
+
+    private func computedSlot(of address: StorageAddress, _ table: String) -> [UInt8] {
         var fields = Fields("LocalData SQLite 1 slot")
         fields.add(table)
         fields.add(address.namespace.name)

@@ -158,18 +158,18 @@ final class RecordCoder: Sendable {
         }
     }
 
+    /// Decodes a record of a key of any type, like ``immediateValue(_:_:)``.
+    func immediate(_ record: StorageRecord, _ key: any TypedKey) -> (any Sendable)? {
+        func open<Key: TypedKey>(_ key: Key) -> (any Sendable)? { immediateValue(record, key.typed) }
+        return open(key)
+    }
+
     /// Decodes a record and converts the value to the key's schema version. The result says whether the record itself
     /// is outdated.
     func read<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Decoded<Value> {
         let (key, route) = (slot.key, slot.route)
         let isSealed = record.metadata.sealing != nil
-        // A native value that is not sealed needs no coder.
-        if case .native(let native) = record.payload, !isSealed, route.security.keySource == nil, key.membership == nil,
-            record.isForeign ? key.evolution == nil : record.metadata.schemaVersion == key.schemaVersion && key.serializer.name == "json",
-            let value = NativeCoding.direct(native, as: Value.self)
-        {
-            return Decoded(value: value)
-        }
+        if route.security.keySource == nil, key.membership == nil, let value = immediateValue(record, key) { return Decoded(value: value) }
         let stored = try storedVersion(of: record, key)
         var plain = record
         if route.security.keySource != nil {
@@ -279,6 +279,7 @@ extension RecordCoder {
     }
 
     private static func bytes(of origin: RecordOrigin, _ route: Route) throws -> [UInt8] {
+        if let text = origin.shortText { return text }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do { return Array(try encoder.encode(origin)) } catch {

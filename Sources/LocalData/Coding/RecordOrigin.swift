@@ -218,6 +218,23 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     // MARK: Recording
 
+    /// The origin as JSON, if it has only what most migrations note; nil for any other origin, which takes `JSONEncoder` longer.
+    var shortText: [UInt8]? {
+        guard earlier == nil, absent == nil, unnamed == nil, rewrites == nil, windows == nil, mirrors == nil else { return nil }
+        var text = Array("{".utf8)
+        if let boot { text.append("\"boot\":", quoting: [boot], ",") }
+        text += "\"copies\":{".utf8
+        for (index, copy) in copies.sorted(by: { $0.key < $1.key }).enumerated() {
+            text.append(index == 0 ? "" : ",", quoting: [copy.key], ":")
+            text.append("", quoting: [copy.value], "")
+        }
+        text += "}".utf8
+        if let made { text.append(",\"made\":[", quoting: made, "]") }
+        if let migration { text.append(",\"migration\":", quoting: [migration], "") }
+        text += "}".utf8
+        return text
+    }
+
     /// Returns whether a copy may be identified in the destination.
     /// Reason: "Fingerprints are stored only under equal protection" in Docs/Decisions/Sealing.md.
     private static func mayIdentify(_ copy: SourceRecord, in destination: Route) -> Bool {
@@ -331,5 +348,19 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         for mark in isLatest ? added + past : past + added where copies[place] != mark && !known.contains(mark) { known.append(mark) }
         if known.isEmpty { return }
         earlier = (earlier ?? [:]).merging([place: Array(known.prefix(Self.memory))]) { $1 }
+    }
+}
+
+extension [UInt8] {
+    /// Appends JSON: a beginning, strings with commas between them, and an end.
+    mutating func append(_ beginning: String, quoting texts: [String], _ end: String) {
+        self += beginning.utf8
+        for (index, text) in texts.enumerated() {
+            if index > 0 { append(UInt8(ascii: ",")) }
+            let bytes = Array(text.utf8)
+            let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            self += isPlain ? [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")] : (try? Array(JSONEncoder().encode(text))) ?? []
+        }
+        self += end.utf8
     }
 }

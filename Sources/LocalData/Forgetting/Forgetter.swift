@@ -146,7 +146,7 @@ struct Forgetter: EnginePart, Sendable {
             } else {
                 try await removeValue(of: entry.key.base)
             }
-            for location in try LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot) {
+            for location in try LegacyLocations(engine: engine).all(entry.key.legacyLocations, of: entry.route.slot) {
                 try await removeBackups(beside: location.key)
             }
         }
@@ -238,7 +238,7 @@ struct Forgetter: EnginePart, Sendable {
     private func forgottenPlaces(_ domains: Set<StorageDomain>) throws -> ForgottenPlaces {
         var places = ForgottenPlaces(domains: domains)
         for entry in history.registry.entries() where domains.contains(scoped(entry.route.domain)) {
-            for location in try LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot) {
+            for location in try LegacyLocations(engine: engine).all(entry.key.legacyLocations, of: entry.route.slot) {
                 places.add(location.route, location.key)
             }
         }

@@ -13,7 +13,7 @@ struct AuditRows: EnginePart, Sendable {
 
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         var row = StorageAudit.Row(entry)
-        row.olderCopies = await OlderPlaces(slots, coder).look(at: entry.key.legacyLocations, of: entry.route.slot)
+        row.olderCopies = await OlderPlaces(engine: engine).look(at: entry.key.legacyLocations, of: entry.route.slot)
         if let collection = entry.key.collection { await fill(&row, collection, entry) } else { await fill(&row, entry.key.base, entry) }
         return row
     }

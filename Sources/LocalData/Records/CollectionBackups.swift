@@ -69,7 +69,7 @@ struct CollectionBackups<Record: Codable & Sendable>: EnginePart, Sendable {
     }
 
     private func pages(_ version: Int) -> RecordPages {
-        RecordQueries(slots, coder).pages(collection, StorageQuery(Backups.namespace(of: collection.namespace, version: version)))
+        RecordQueries(engine: engine).pages(collection, StorageQuery(Backups.namespace(of: collection.namespace, version: version)))
     }
 
     /// Returns the entries of a page of backups that belong to the collection's type. The type tag of the record in the slot decides; if

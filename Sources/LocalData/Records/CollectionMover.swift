@@ -10,13 +10,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
 
-    private var recordQueries: RecordQueries { RecordQueries(slots, coder) }
-    private var settler: Settler { Settler(engine: engine) }
-
-    init(_ gatherer: RecordGatherer, _ way: CollectionSource<Source, Record>, _ destination: StorageCollection<Record>) {
-        engine = gatherer.engine
-        (self.way, self.destination) = (way, destination)
-    }
+    private var recordQueries: RecordQueries { RecordQueries(engine: engine) }
 
     private struct Candidate: Sendable {
         let slot: Slot<Record>
@@ -34,7 +28,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
             try Task.checkCancellation()
             // The epoch is read before the page: the commit that moves the page fails if the epoch has changed since.
             // Reason: "A removal epoch refuses late moves" in Docs/Decisions/Collections.md.
-            let epoch = try await RemovalEpochs(slots, coder).current(for: placeholder)
+            let epoch = try await RemovalEpochs(engine: engine).current(for: placeholder)
             guard let page = try await pages.next() else { break }
             work += try await slots.unbroken { try await move(page, run, epoch) }
             run.recordsDone(page.entries.count)
@@ -116,7 +110,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
         for candidate in single {
             do {
-                work.add(try await slots.withLane(candidate.slot.route) { try await settler.settle(candidate.slot, run) })
+                work.add(try await slots.withLane(candidate.slot.route) { try await Settler(engine: engine).settle(candidate.slot, run) })
             } catch { try work.fail(candidate.slot.name, error) }
         }
     }
@@ -132,7 +126,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
             do {
                 if run.reason == .read { throw error }
                 let slot = try slot(entry)
-                work.add(try await slots.withLane(slot.route) { try await settler.settle(slot, run) })
+                work.add(try await slots.withLane(slot.route) { try await Settler(engine: engine).settle(slot, run) })
             } catch { try work.fail(entry.address.name, error, damaged) }
         }
     }
@@ -192,19 +186,19 @@ extension CollectionSource: RecordMoving {
 
     func move(to collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork {
         var work = try await gatherer.gather(source, run)
-        if kept == nil { work += try await CollectionMover(gatherer, self, collection).moveAll(run) }
-        work += try await MirroredRecords(gatherer, self, collection).settle(run)
+        if kept == nil { work += try await CollectionMover(engine: gatherer.engine, way: self, destination: collection).moveAll(run) }
+        work += try await MirroredRecords(engine: gatherer.engine, way: self, destination: collection).settle(run)
         return work
     }
 
     func validate(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws {
-        try await CollectionMover(gatherer, self, collection).validate()
+        try await CollectionMover(engine: gatherer.engine, way: self, destination: collection).validate()
     }
 
     func pending(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws -> Int {
         let waiting = try await gatherer.pending(source)
-        if kept != nil { return try await MirroredRecords(gatherer, self, collection).pending() + waiting }
-        return try await RecordQueries(gatherer.slots, gatherer.coder).count(source, .all) + waiting
+        if kept != nil { return try await MirroredRecords(engine: gatherer.engine, way: self, destination: collection).pending() + waiting }
+        return try await RecordQueries(engine: gatherer.engine).count(source, .all) + waiting
     }
 }
 

@@ -14,11 +14,6 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
     private var referenceWriter: ReferenceWriter { ReferenceWriter(engine: engine) }
     private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
 
-    init(_ gatherer: RecordGatherer, _ list: ListSource<Source, Record>, _ collection: StorageCollection<Record>) {
-        engine = gatherer.engine
-        (self.list, self.collection) = (list, collection)
-    }
-
     func move(_ run: MigrationRun) async throws -> RecordWork {
         let mark = try slots.routes.slot(for: collection.placeholder)
         do {
@@ -271,7 +266,7 @@ extension ListSource: RecordMoving {
     func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):taken apart:\(key.domain)/\(key.name)" }
 
     func move(to collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork {
-        try await ListSplitter(gatherer, self, collection).move(run)
+        try await ListSplitter(engine: gatherer.engine, list: self, collection: collection).move(run)
     }
 
     func pending(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws -> Int {

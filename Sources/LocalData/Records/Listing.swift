@@ -1,10 +1,8 @@
 import BackendContract
 
 /// Lists what a part of a store holds, with what is damaged in it.
-struct Listing: Sendable {
-    let slots: SlotAccess
-
-    init(_ slots: SlotAccess) { self.slots = slots }
+struct Listing: EnginePart, Sendable {
+    let engine: Engine
 
     /// The slots of a namespace, with the damaged ones whose names are lost.
     func slots(in domain: StorageDomain, _ namespace: StorageNamespace, name: String) async throws -> StorageListing {

@@ -120,7 +120,7 @@ package struct MatchReader<Record: Codable & Sendable>: EnginePart, Sendable {
 
     private func pages(_ condition: Condition) -> RecordPages {
         let filter = condition.label.map { RecordFilter.attribute($0.name, $0.text) } ?? .all
-        return RecordQueries(slots, coder).pages(collection, filter)
+        return RecordQueries(engine: engine).pages(collection, filter)
     }
 
     /// Returns the record of an entry; nil if it has expired or does not meet the condition. A record is not decoded if
@@ -170,7 +170,7 @@ struct RecordRemover<Record: Codable & Sendable>: EnginePart, Sendable {
 
     /// Removes every record of the collection, whether it can be decoded or not. Records whose bytes are damaged remain.
     func removeAll(_ unreadable: [RecordWork.Failure], onDamage: DamagePolicy) async throws {
-        let pages = RecordQueries(slots, coder).pages(collection, .all)
+        let pages = RecordQueries(engine: engine).pages(collection, .all)
         var damaged = unreadable.compactMap { failure in failure.damaged.map { ListEntry<Record>.damaged($0, reason: failure.error) } }
         var removed = 0
         do {
@@ -202,7 +202,7 @@ struct RecordRemover<Record: Codable & Sendable>: EnginePart, Sendable {
     func removeOlder(except damaged: Set<String> = []) async throws {
         func names<Older: TypedCollection>(in older: Older) async throws -> [String] {
             let older = older.typed
-            return try await Listing(slots).slots(in: older.domain, older.namespace, name: older.name).addresses.map(\.name)
+            return try await Listing(engine: engine).slots(in: older.domain, older.namespace, name: older.name).addresses.map(\.name)
         }
         let writer = ValueWriter(engine: engine)
         var (found, seen, open): (Set<String>, Set<PhysicalSlot>, [AnyStorageKey]) = ([], [], [.collection(collection)])

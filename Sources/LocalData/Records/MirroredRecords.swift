@@ -9,11 +9,6 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
 
-    init(_ gatherer: RecordGatherer, _ way: CollectionSource<Source, Record>, _ destination: StorageCollection<Record>) {
-        engine = gatherer.engine
-        (self.way, self.destination) = (way, destination)
-    }
-
     /// The maximum number of records that are settled at once. They share commits and flushes.
     /// Reason: "Each record of a collection has a window" in Docs/Decisions/ReleaseWindows.md.
     private static var mostAtOnce: Int { 64 }
@@ -98,7 +93,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
     /// Returns the sorted ids of all records that may need work. If the program declares no window, these are only the ids of the marks
     /// that a dropped window has left, and none for a read.
     private func names(_ run: MigrationRun?, _ work: inout RecordWork) async throws -> [String] {
-        let listing = Listing(slots)
+        let listing = Listing(engine: engine)
         var names: Set<String> = []
         if run?.reason != .read {
             let marks = MirroredLocations.namespace(of: way.source.namespace)

@@ -1,17 +1,14 @@
 import BackendContract
 
 /// Counts the values in all locations that migrations read. Content counts as a value unless it is proven to be absent or removed.
-struct OlderPlaces: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
+struct OlderPlaces: EnginePart, Sendable {
+    let engine: Engine
 
     /// Returns the older copies in the sources of a slot's migrations, and in the sources of these sources.
     func look(at sources: [AnyStorageKey], of slot: PhysicalSlot) async -> OlderCopies {
         var copies = OlderCopies()
         let places: [(key: AnyStorageKey, route: Route)]
-        do { places = try LegacyLocations(slots).all(sources, of: slot) } catch {
+        do { places = try LegacyLocations(engine: engine).all(sources, of: slot) } catch {
             copies.unreadable["\(slot)"] = Self.reason(error)
             return copies
         }
@@ -39,7 +36,7 @@ struct OlderPlaces: Sendable {
 
     private func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
         // Every query returns damaged rows too, so they are counted.
-        try await RecordQueries(slots, coder).countAll(collection.typed, .all)
+        try await RecordQueries(engine: engine).countAll(collection.typed, .all)
     }
 
     static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "The read was cancelled." }

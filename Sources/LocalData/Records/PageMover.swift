@@ -21,29 +21,43 @@ struct PageMover: EnginePart, Sendable {
     /// The size of values that ends a commit, in bytes. A key with a larger value is visited.
     private static let bytes = 4 << 20
 
-    /// A key whose value can be moved in a page.
-    private struct Move: Sendable {
-        let candidate: Candidate
-        let copy: SourceRecord
-        let change: Committer.Change
-        let migration: String
-        /// Checks the value that was read back.
-        let check: @Sendable (StorageRecord) async throws -> Void
+    /// Values that are moved together. The elements of the arrays with one index belong to one key.
+    private struct Moves: Sendable {
+        var candidates: [Candidate] = []
+        var copies: [SourceRecord] = []
+        var changes: [Committer.Change] = []
+        /// The size of the values, in bytes.
+        var size = 0
 
-        var destination: Route { candidate.entry.route }
+        func key(at index: Int) -> any TypedKey { candidates[index].entry.key.base }
     }
 
-    /// Returns the pages of entries whose destinations were empty: those that can be moved together.
-    func pages(of candidates: [Candidate]) -> [[Candidate]] {
+    /// Moves the values of entries whose destinations were empty: those that can be moved together, page by page.
+    /// - Parameter done: Called with the position and the row of each entry that was moved.
+    func move(_ candidates: [Candidate], _ done: (Int, MigrationReport.Row) -> Void) async {
         let pairs = Dictionary(grouping: candidates.filter(isMovable)) { [$0.sources[0].route.slot.store, $0.entry.route.slot.store] }
-        return pairs.values.sorted { $0[0].index < $1[0].index }.flatMap { part in
-            stride(from: 0, to: part.count, by: Self.count).map { Array(part[$0..<min(part.count, $0 + Self.count)]) }
+        for part in pairs.values.sorted(by: { $0[0].index < $1[0].index }) {
+            var (rest, isOrdered) = (part[...], false)
+            while !rest.isEmpty {
+                // The first page creates a store that does not exist. Until then, it has no order.
+                if !isOrdered, let ordered = Self.ordered(rest) { (rest, isOrdered) = (ordered[...], true) }
+                for (index, row) in await rows(of: Array(rest.prefix(Self.count))) { done(index, row) }
+                rest = rest.dropFirst(Self.count)
+            }
         }
+    }
+
+    /// Returns entries in the order of their destinations on the disk; nil if it is not known.
+    private static func ordered(_ candidates: ArraySlice<Candidate>) -> [Candidate]? {
+        guard candidates.count > count, let backend = candidates.first?.entry.route.backend as? any OrderedBackend,
+            let positions = backend.positions(of: candidates.map(\.entry.route.address))
+        else { return nil }
+        return zip(positions, candidates).sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     /// Moves the values of a page.
     /// - Returns: The rows of the entries that were moved, by the positions of the entries.
-    func rows(of page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
+    private func rows(of page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
         (try? await slots.unbroken { [self] in
             try await slots.lanes.withLanes(page.map(\.entry.route.slot), keyName: page[0].entry.key.name) {
                 // The steps of a page are noted for each key.
@@ -57,82 +71,91 @@ struct PageMover: EnginePart, Sendable {
         let (source, route) = (candidate.sources.first, candidate.entry.route)
         guard let source, candidate.sources.count == 1, candidate.entry.key.migrations.count == 1 else { return false }
         return !source.key.base.hasMigration && route.capabilities.atomicBatch && !history.registry.contains(source.route.slot)
-            && history.registry.entries(naming: source.route.slot, except: route.slot).isEmpty
-            && history.registry.entries(naming: route.slot, except: route.slot).isEmpty
+            && !history.registry.isNamed(source.route.slot, except: route.slot) && !history.registry.isNamed(route.slot, except: route.slot)
     }
 
     private func moveInLanes(_ page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
-        var (rows, moves, size): ([(Int, MigrationReport.Row)], [Move], Int) = ([], [], 0)
+        var (rows, moves): ([(Int, MigrationReport.Row)], Moves) = ([], Moves())
         for start in stride(from: 0, to: page.count, by: Self.chunk) {
             let chunk = page[start..<min(page.count, start + Self.chunk)]
             let probes = (try? await Route.read(chunk.map { $0.sources[0].route }, .validated)) ?? []
             for (candidate, probe) in zip(chunk, probes) {
-                guard case .value(let record) = probe, record.payload.byteCount < Self.bytes,
-                    let move = try? await move(candidate.entry.key.base, candidate, record)
-                else { continue }
-                size += record.payload.byteCount
-                moves.append(move)
+                guard case .value(let record) = probe, record.payload.byteCount < Self.bytes else { continue }
+                // A key whose move cannot be prepared is visited.
+                try? await add(candidate, record, to: &moves)
             }
-            if size < Self.bytes, chunk.endIndex < page.endIndex { continue }
+            if moves.size < Self.bytes, chunk.endIndex < page.endIndex { continue }
             rows += (try? await commit(moves)) ?? []
-            (moves, size) = ([], 0)
+            moves = Moves()
         }
         return rows
     }
 
-    private func commit(_ moves: [Move]) async throws -> [(Int, MigrationReport.Row)] {
+    private func commit(_ moves: Moves) async throws -> [(Int, MigrationReport.Row)] {
         let start = slots.runtime.clock.now
-        if let foreign = moves.first(where: { $0.copy.record.isForeign && $0.candidate.entry.key.base.mayLoseConflicts }) {
-            try await origins.requireLasting(
-                [foreign.copy], for: UntypedSlot(key: foreign.candidate.entry.key.base, route: foreign.destination))
+        if let foreign = moves.copies.indices.first(where: { moves.copies[$0].record.isForeign && moves.key(at: $0).mayLoseConflicts }) {
+            let slot = UntypedSlot(key: moves.key(at: foreign), route: moves.candidates[foreign].entry.route)
+            try await origins.requireLasting([moves.copies[foreign]], for: slot)
         }
-        let receipt = try await slots.committer.commit(moves.map(\.change), readsBack: true) { try await moves[$0].check($1) }
+        let receipt = try await slots.committer.commit(moves.changes, readsBack: true) { index, found in
+            _ = try await value(moves.key(at: index), moves.candidates[index].entry.route, found)
+        }
         guard receipt.isCommitted else { return [] }
         let residues = await ResiduePurger(engine: engine).purgeTogether(
-            moves.map(\.copy), for: moves.map(\.destination), achieved: receipt.durability)
-        let each = start.duration(to: slots.runtime.clock.now) / max(1, moves.count)
-        return zip(moves, residues).map { move, residue in
-            history.ledger.moved(to: move.destination, from: [move.copy.route], by: move.migration)
-            return (move.candidate.index, row(of: move, residue, each))
+            moves.copies, for: moves.candidates.map(\.entry.route), achieved: receipt.durability)
+        let each = start.duration(to: slots.runtime.clock.now) / max(1, residues.count)
+        return residues.enumerated().map { index, residue in
+            let (candidate, source) = (moves.candidates[index], moves.copies[index].route)
+            history.ledger.moved(to: candidate.entry.route, from: [source], by: candidate.entry.key.migrations[0].id)
+            var row = MigrationReport.Row(candidate.entry)
+            row.state = .moved
+            row.from = [source.reported]
+            row.protectionBefore = source.protection
+            row.bytes = moves.changes[index].mutation.payloadSize
+            row.residue = residue
+            row.steps = [MigrationReport.Step(action: .write, place: candidate.entry.route.displayName, count: 1)]
+            if residue.isEmpty { row.steps.append(MigrationReport.Step(action: .delete, place: source.displayName, count: 1)) }
+            row.duration = each
+            return (candidate.index, row)
         }
     }
 
-    /// Prepares the move of a value; nil for a key that needs a visit.
-    private func move<Key: TypedKey>(_ key: Key, _ candidate: Candidate, _ record: StorageRecord) async throws -> Move? {
-        let slot = Slot(key: key.typed, route: candidate.entry.route)
+    /// Prepares the move of a value. Adds nothing for a key that needs a visit.
+    private func add(_ candidate: Candidate, _ record: StorageRecord, to moves: inout Moves) async throws {
+        let (source, route) = (candidate.sources[0], candidate.entry.route)
+        let copy = SourceRecord(key: source.key, route: source.route, record: record)
         guard !coder.isExpired(record), record.metadata.origin == nil,
-            let step = candidate.entry.key.migrations.first?.step(for: Key.Value.self),
+            let prepared = try prepare(
+                candidate.entry.key.base, candidate, try await value(source.key.base, source.route, record), record.metadata)
+        else { return }
+        let id = candidate.entry.key.migrations[0].id
+        let coded = try await coder.complete(prepared, origin: try await origins.made(of: [copy], migration: id, for: route))
+        moves.changes.append(Committer.Change(coded.operation, route, if: .absent))
+        moves.candidates.append(candidate)
+        moves.copies.append(copy)
+        moves.size += record.payload.byteCount
+    }
+
+    /// Returns the value of a record.
+    private func value(_ key: any TypedKey, _ route: Route, _ record: StorageRecord) async throws -> any Sendable {
+        func read<Key: TypedKey>(_ key: Key) async throws -> any Sendable {
+            try await coder.read(record, Slot(key: key.typed, route: route)).value
+        }
+        if route.security.keySource == nil, let value = coder.immediate(record, key) { return value }
+        return try await read(key)
+    }
+
+    /// Returns the encoded value of a key; nil for a key that needs a visit.
+    private func prepare<Key: TypedKey>(
+        _ key: Key, _ candidate: Candidate, _ older: any Sendable, _ metadata: StorageMetadata
+    ) throws -> EncodedValue? {
+        let slot = Slot(key: key.typed, route: candidate.entry.route)
+        guard let step = candidate.entry.key.migrations[0].step(for: Key.Value.self),
             step.condition == nil, !step.isAggregating, !step.keepsSources, step.sources.count == 1
         else { return nil }
         try Mover(engine: engine).checkProtection(of: step.sources, step.options, slot.untyped)
-        let (copy, read) = try await read(candidate.sources[0].key.base, candidate.sources[0].route, record)
-        guard let value = try step.combine([read]) else { return nil }
-        let prepared = try ValuePreparer(engine: engine).prepare(value, slot, .carried(from: [record.metadata]))
-        guard prepared.references.isEmpty else { return nil }
-        let origin = try await origins.made(of: [copy], migration: step.id, for: slot.route)
-        let operation = try await coder.complete(prepared, origin: origin).operation
-        return Move(
-            candidate: candidate, copy: copy, change: Committer.Change(operation, slot.route, if: .absent), migration: step.id
-        ) { [self] found in _ = try await coder.decode(found, slot) }
-    }
-
-    private func read<Key: TypedKey>(_ key: Key, _ route: Route, _ record: StorageRecord) async throws -> (SourceRecord, any Sendable) {
-        let slot = Slot(key: key.typed, route: route)
-        return (SourceRecord(slot, record), try await coder.read(record, slot).value)
-    }
-
-    private func row(of move: Move, _ residue: [String], _ duration: Duration) -> MigrationReport.Row {
-        let journal = StepJournal()
-        journal.add(.write, move.destination)
-        if residue.isEmpty { journal.add(.delete, move.copy.route) }
-        var row = MigrationReport.Row(move.candidate.entry)
-        row.state = .moved
-        row.from = [move.copy.route.reported]
-        row.protectionBefore = move.copy.route.protection
-        row.bytes = move.change.mutation.payloadSize
-        row.residue = residue
-        row.steps = journal.steps
-        row.duration = duration
-        return row
+        guard let value = try step.combine([older]) else { return nil }
+        let prepared = try coder.prepare(value, slot, .carried(from: [metadata]))
+        return prepared.references.isEmpty ? prepared : nil
     }
 }

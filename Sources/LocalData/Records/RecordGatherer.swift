@@ -52,7 +52,7 @@ struct RecordGatherer: EnginePart, Sendable {
     func pendingRecords<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
         var records = try await pending(collection)
         for version in collection.template.evolution?.older ?? [] {
-            records += try await RecordQueries(slots, coder).count(collection, version: version)
+            records += try await RecordQueries(engine: engine).count(collection, version: version)
         }
         return records
     }

@@ -122,11 +122,8 @@ struct RecordPages: AsyncSequence, Sendable {
 }
 
 /// Queries the records that are stored in a collection. Legacy locations are not read.
-struct RecordQueries: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
+struct RecordQueries: EnginePart, Sendable {
+    let engine: Engine
 
     /// Returns the records of a collection that match a filter, page by page, including expired ones.
     /// - Parameter typeTag: The type tag of the records; nil for all records of the collection.

@@ -6,7 +6,7 @@ struct RecordSettler: EnginePart, Sendable {
     let engine: Engine
 
     private var pageConverter: PageConverter { PageConverter(engine: engine) }
-    private var recordQueries: RecordQueries { RecordQueries(slots, coder) }
+    private var recordQueries: RecordQueries { RecordQueries(engine: engine) }
 
     func settle<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
         var work = try await RecordGatherer(engine: engine).gather(collection, run)

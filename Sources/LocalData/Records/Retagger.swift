@@ -8,7 +8,7 @@ struct Retagger<Record: Codable & Sendable>: EnginePart, Sendable {
 
     private var pageConverter: PageConverter { PageConverter(engine: engine) }
 
-    private var pages: RecordPages { RecordQueries(slots, coder).pages(collection, .all, typeTag: typeTag) }
+    private var pages: RecordPages { RecordQueries(engine: engine).pages(collection, .all, typeTag: typeTag) }
 
     /// Converts every record without writing, and then writes the records page by page.
     /// Reason: "`migrateAll` tries all records before it writes one" in Docs/Decisions/Evolution.md.

@@ -18,7 +18,7 @@ struct RetiredRows: EnginePart, Sendable {
             key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
             state: .leftOver, residue: [], duration: .zero)
         do {
-            let count = try await OlderPlaces(slots, coder).count(entry.key, entry.route)
+            let count = try await OlderPlaces(engine: engine).count(entry.key, entry.route)
             if count == 0 { return nil }
             row.records = entry.key.collection == nil ? nil : count
             row.message = "The key is retired, and \(entry.route.displayName) still holds a value. Remove it when nothing needs it."

@@ -29,14 +29,14 @@ struct Retirement: EnginePart, Sendable {
         var found: [MigrationStatus] = []
         for location in collection.legacyLocations {
             guard let source = location.source as? any RecordMoving<Collection.Record> else { continue }
-            let evidence = await OlderPlaces(slots, coder).look(at: [location.key], of: own.slot)
+            let evidence = await OlderPlaces(engine: engine).look(at: [location.key], of: own.slot)
             found.append(status(source.id(for: collection), collection.name, evidence))
         }
         for version in collection.template.evolution?.older ?? [] {
             let evidence = await counting(own) {
                 var count = 0
                 for filter in RecordFilter.versions(version) {
-                    count += try await RecordQueries(slots, coder).countAll(collection, filter)
+                    count += try await RecordQueries(engine: engine).countAll(collection, filter)
                 }
                 return count
             }
@@ -65,7 +65,7 @@ struct Retirement: EnginePart, Sendable {
 
     private func evidence<Value>(of migration: AnyStorageMigration, _ slot: Slot<Value>) async -> OlderCopies {
         if migration.keepsSources { return await evidence(ofCopy: migration, slot) }
-        var evidence = await OlderPlaces(slots, coder).look(at: migration.sources, of: slot.id)
+        var evidence = await OlderPlaces(engine: engine).look(at: migration.sources, of: slot.id)
         if case .custom = migration.form, migration.sources.isEmpty {
             evidence.unreadable[migration.id] = "It is a custom migration that declares no sources, so it is unknown which values it reads."
         }
@@ -87,7 +87,7 @@ struct Retirement: EnginePart, Sendable {
         do {
             guard case .absent = try await slot.route.probe() else { return OlderCopies() }
         } catch { return OlderCopies(unreadable: [slot.route.displayName: OlderPlaces.reason(error)]) }
-        return await OlderPlaces(slots, coder).look(at: migration.sources, of: slot.id)
+        return await OlderPlaces(engine: engine).look(at: migration.sources, of: slot.id)
     }
 
     private func counting(_ place: Route, _ body: () async throws -> Int) async -> OlderCopies {

@@ -71,7 +71,7 @@ struct SettledEntries: EnginePart, Sendable {
     private func candidate(_ entry: KeyRegistry.Entry, at index: Int) -> Candidate? {
         let route = entry.route
         guard entry.key.isPlainInSweeps(at: route), Self.isFast(route),
-            let older = try? LegacyLocations(slots).all(entry.key.legacyLocations, of: route.slot)
+            let older = try? LegacyLocations(engine: engine).all(entry.key.legacyLocations, of: route.slot)
         else { return nil }
         guard older.allSatisfy({ $0.key.isMovedBySteps && Self.isFast($0.route) }) else {
             return nil
@@ -82,13 +82,15 @@ struct SettledEntries: EnginePart, Sendable {
     private static func isFast(_ route: Route) -> Bool { route.capabilities.usefulConcurrency >= leastConcurrency }
 
     /// Whether a visit would leave a record unchanged.
-    private func isAsItsKeySays<Key: TypedKey>(_ record: StorageRecord, _ key: Key, _ route: Route) async -> Bool {
+    private func isAsItsKeySays(_ record: StorageRecord, _ key: any TypedKey, _ route: Route) async -> Bool {
+        func isAsKeySays<Key: TypedKey>(_ key: Key) async -> Bool {
+            (try? await coder.read(record, Slot(key: key.typed, route: route)))?.isOutdated == false
+        }
         // A visit clears the marks of a release window that an earlier release had.
         if let origin = record.metadata.origin, RecordOrigin.mayHaveWindows(origin) { return false }
-        guard record.metadata.expiresAt == nil, let decoded = try? await coder.read(record, Slot(key: key.typed, route: route)) else {
-            return false
-        }
-        return !decoded.isOutdated
+        if record.metadata.expiresAt != nil { return false }
+        if route.security.keySource == nil, coder.immediate(record, key) != nil { return true }
+        return await isAsKeySays(key)
     }
 
     private static func isEmpty(_ probe: StorageProbe) -> Bool {

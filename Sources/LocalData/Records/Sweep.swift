@@ -6,7 +6,6 @@ import Synchronization
 struct Sweep: EnginePart, Sendable {
     let engine: Engine
 
-    private var pageMover: PageMover { PageMover(engine: engine) }
     private var sweepRows: SweepRows { SweepRows(engine: engine) }
 
     /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
@@ -25,12 +24,9 @@ struct Sweep: EnginePart, Sendable {
         }
         var (rows, empty) = await SettledEntries(engine: engine).result(of: entries)
         for case let row? in rows { finish(row) }
-        for page in pageMover.pages(of: empty) {
-            for (index, row) in await pageMover.rows(of: page) {
-                rows[index] = row
-                finish(row)
-            }
-            await history.ledger.flushHistory()
+        await PageMover(engine: engine).move(empty) { index, row in
+            rows[index] = row
+            finish(row)
         }
         let open = rows.indices.filter { rows[$0] == nil }
         let visited = await visit(open.map { entries[$0] }) { entry in

@@ -76,7 +76,7 @@ struct SweepRows: EnginePart, Sendable {
     /// Returns the number of records that a sweep of a collection settles; nil for a single key, and if they cannot be counted now.
     func recordCount(_ entry: KeyRegistry.Entry) async -> Int? {
         func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
-            try await RecordQueries(slots, coder).countAll(collection.typed, .all)
+            try await RecordQueries(engine: engine).countAll(collection.typed, .all)
                 + RecordGatherer(engine: engine).pending(collection.typed)
         }
         guard let collection = entry.key.collection else { return nil }

@@ -30,7 +30,7 @@ struct TombstonePurger<Record: Codable & Sendable>: EnginePart, Sendable {
     func run() async throws {
         guard let between = try await collectionsBetween() else { return }
         let route = try slots.routes.slot(for: collection.placeholder).route
-        let listing = try await Listing(slots).slots(in: collection.domain, collection.namespace, name: collection.name)
+        let listing = try await Listing(engine: engine).slots(in: collection.domain, collection.namespace, name: collection.name)
         var rest = listing.addresses[...]
         while !rest.isEmpty {
             try Task.checkCancellation()
@@ -128,7 +128,7 @@ struct TombstonePurger<Record: Codable & Sendable>: EnginePart, Sendable {
         if hadWindow, !between.oldest.allSatisfy(\.capabilities.atomicBatch) { return }
         let empty = try await withoutOlder(candidates)
         if empty.isEmpty { return }
-        let epochs = RemovalEpochs(slots, coder)
+        let epochs = RemovalEpochs(engine: engine)
         let mark = try slots.routes.slot(for: collection.placeholder).route
         let others = between.marks + (hadWindow ? between.oldest : [])
         for other in others where try await !slots.committer.commit([epochs.next(of: other)]).isCommitted { return }
@@ -150,7 +150,7 @@ struct TombstonePurger<Record: Codable & Sendable>: EnginePart, Sendable {
     private func withoutOlder(_ removed: [Removed]) async throws -> [Removed] {
         var places: [BackendIdentity: [(number: Int, key: AnyStorageKey, route: Route)]] = [:]
         for (number, record) in removed.enumerated() {
-            for (key, route) in try LegacyLocations(slots).all(of: record.slot.untyped) {
+            for (key, route) in try LegacyLocations(engine: engine).all(of: record.slot.untyped) {
                 places[route.slot.store, default: []].append((number, key, route))
             }
         }

@@ -33,7 +33,9 @@ struct SealedPlaces: EnginePart, Sendable {
         var seen: Set<Name> = []
         var parts: [Part] = []
         for entry in history.registry.entries() + history.registry.catalogs.flatMap({ history.registry.retired(of: $0) }) {
-            for (key, route) in [(entry.key, entry.route)] + (try LegacyLocations(slots).all(entry.key.sources, of: entry.route.slot)) {
+            for (key, route) in [(entry.key, entry.route)]
+                + (try LegacyLocations(engine: engine).all(entry.key.sources, of: entry.route.slot))
+            {
                 guard let reference = route.security.keySource,
                     try coder.seals.sources(reference).identifier == source.identifier
                 else { continue }

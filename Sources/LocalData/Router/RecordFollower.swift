@@ -364,7 +364,7 @@ package actor RecordFollower<Record: Codable & Sendable> {
     ) async throws {
         let reader = reader ?? router
         let before = known[address]
-        let query = RecordQueries(router.slots, router.coder).query(collection, .all)
+        let query = RecordQueries(engine: router.engine).query(collection, .all)
         guard let record, isListed || query.matches(record.metadata), !router.coder.isExpired(record) else {
             return try await deliverRemoval(at: address, replacing: replaced)
         }

@@ -90,7 +90,7 @@ extension StorageRouter {
     ) async throws -> [String] {
         try await call("names", domain) {
             var names: [String] = []
-            for entry in try await Listing(slots).names(in: domain, collection.map { .collection($0) } ?? .values) {
+            for entry in try await Listing(engine: engine).names(in: domain, collection.map { .collection($0) } ?? .values) {
                 if let name = try await onDamage.value(of: entry, history.events) { names.append(name) }
             }
             return names

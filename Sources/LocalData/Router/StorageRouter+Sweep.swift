@@ -43,7 +43,7 @@ extension StorageRouter {
         if !refusing.isEmpty { throw StorageError(refusing, of: catalog.id) }
         try history.registry.add(finding.entries, retired: finding.retired, catalog.id)
         for entry in finding.entries {
-            for place in [(entry.key, entry.route)] + (try LegacyLocations(slots).all(entry.key.sources, of: entry.route.slot)) {
+            for place in [(entry.key, entry.route)] + (try LegacyLocations(engine: engine).all(entry.key.sources, of: entry.route.slot)) {
                 try stores.noteSealed(place.1)
             }
         }

@@ -495,11 +495,11 @@ public actor StorageRouter: EnginePart {
 extension StorageRouter {
     nonisolated var valueReader: ValueReader { ValueReader(engine: engine) }
     nonisolated var valueWriter: ValueWriter { ValueWriter(engine: engine) }
-    nonisolated var valueWatcher: ValueWatcher { ValueWatcher(slots: slots, coder: coder, valueReader: valueReader) }
+    nonisolated var valueWatcher: ValueWatcher { ValueWatcher(engine: engine) }
     nonisolated var batchWriter: BatchWriter { BatchWriter(engine: engine) }
     nonisolated var settler: Settler { Settler(engine: engine) }
     nonisolated var recordGatherer: RecordGatherer { RecordGatherer(engine: engine) }
-    nonisolated var recordQueries: RecordQueries { RecordQueries(slots, coder) }
+    nonisolated var recordQueries: RecordQueries { RecordQueries(engine: engine) }
 }
 
 extension SlotAccess {

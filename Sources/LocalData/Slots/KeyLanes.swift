@@ -77,18 +77,26 @@ final class KeyLanes: Sendable {
     func withLanes<R>(_ slots: [PhysicalSlot], keyName: String, _ work: () async throws -> R) async throws -> R {
         let outer = chain
         if outer.isEmpty, slots.contains(where: { gate.refuses($0.store) }) { throw gate.refusal(keyName) }
-        let wanted = slots.filter { !isHeldByCurrentChain($0) }
+        let wanted = outer.isEmpty ? slots : slots.filter { !isHeldByCurrentChain($0) }
         if wanted.isEmpty { return try await work() }
         let chain = outer + [nextID()]
-        var taken: [PhysicalSlot] = []
+        var taken = takeFree(wanted, chain)
         defer { for slot in taken.reversed() { leave(slot) } }
-        for slot in wanted.count == 1 ? wanted : Set(wanted).sorted(by: { $0.precedes($1) }) {
+        for slot in !taken.isEmpty ? [] : wanted.count == 1 ? wanted : Set(wanted).sorted(by: { $0.precedes($1) }) {
             try await enter(slot, chain, holdsSomething: !outer.isEmpty || !taken.isEmpty, keyName: keyName)
             taken.append(slot)
         }
         var chains = Self.chains
         chains[ObjectIdentifier(self)] = chain
         return try await Self.$chains.withValue(chains, operation: work)
+    }
+
+    /// Takes the lanes of several slots, if all of them are free. Returns the slots whose lanes it took.
+    private func takeFree(_ slots: [PhysicalSlot], _ chain: [UInt64]) -> [PhysicalSlot] {
+        state.withLock { state in
+            guard slots.count > 1, !Task.isCancelled, slots.allSatisfy({ state.holders[$0] == nil }) else { return [] }
+            return slots.filter { state.holders.updateValue(chain[chain.count - 1], forKey: $0) == nil }
+        }
     }
 
     private func nextID() -> UInt64 {

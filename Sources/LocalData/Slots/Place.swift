@@ -21,7 +21,15 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
     /// colon, the name and a comma. An example is `12:userDefaults,7:secrets,0:,9:api-token,`.
     /// Reason: "Locations are encoded as counted fields" in Docs/Decisions/Sealing.md.
     package var text: String {
-        [kind, scope, namespace, name].map { "\($0.utf8.count):\($0)," }.joined()
+        var text: [UInt8] = []
+        text.reserveCapacity(kind.utf8.count + scope.utf8.count + namespace.utf8.count + name.utf8.count + 20)
+        for part in [kind, scope, namespace, name] {
+            text += String(part.utf8.count).utf8
+            text.append(UInt8(ascii: ":"))
+            text += part.utf8
+            text.append(UInt8(ascii: ","))
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Creates a location from its ``text``; nil for any other text.

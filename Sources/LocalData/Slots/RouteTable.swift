@@ -76,12 +76,23 @@ final class RouteTable: Sendable {
 
     /// Returns the route of a key of any type.
     func route(for key: AnyStorageKey) throws -> Route {
+        if let found = key.found as? Found, found.table === self { return found.route }
         let base = key.base
         if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
         let lead = Lead(
             domain: base.domain, address: StorageAddress(base.name, in: base.namespace), security: base.security,
             isWitnessed: base.isWitnessed)
-        return try known.withLock({ $0[lead] }) ?? route(of: lead)
+        let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
+        key.found = Found(self, route)
+        return route
+    }
+
+    /// The route of a key in one table.
+    private final class Found: Sendable {
+        let table: RouteTable
+        let route: Route
+
+        init(_ table: RouteTable, _ route: Route) { (self.table, self.route) = (table, route) }
     }
 
     private static func unusable(_ problem: String, _ entity: String) -> StorageError {
@@ -170,6 +181,7 @@ final class RouteTable: Sendable {
 
     /// Returns an entry of a catalog, with the chain of its migration policy if there is one.
     func attached(_ entry: AnyStorageKey) throws -> AnyStorageKey {
+        guard mayHavePolicies else { return entry }
         let slot = try slot(entry.base)
         return entry.base.evolution == nil && slot.key.evolution != nil ? entry.evolving(slot.key.evolution) : entry
     }

@@ -125,7 +125,7 @@ struct BatchWriter: EnginePart, Sendable {
         var (lists, collection): (LegacyLocations.Contents?, PhysicalSlot?) = (nil, nil)
         for change in changes {
             if change.slot.key.membership?.gathered != nil, change.slot.id.placeholder != collection {
-                lists = try await LegacyLocations(slots).readLists(of: change.slot)
+                lists = try await LegacyLocations(engine: engine).readLists(of: change.slot)
                 collection = change.slot.id.placeholder
             }
             if let plan = try await plan(change, lists) { planned.append((change, plan)) }
@@ -175,7 +175,7 @@ struct BatchWriter: EnginePart, Sendable {
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read the legacy locations once. A removal does not cover values that are written there after this read.
         let kept = try await MirroredLocations(engine: engine).look(for: slot, over: probe, isMade: change.precondition != nil)
-        let contents = try await LegacyLocations(slots).readReplaced(by: slot, except: kept, lists: lists)
+        let contents = try await LegacyLocations(engine: engine).readReplaced(by: slot, except: kept, lists: lists)
         if change.isInsertion {
             guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {
                 return nil

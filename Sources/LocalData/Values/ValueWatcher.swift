@@ -1,17 +1,17 @@
 import BackendContract
 
 /// Reads the current value of a key for an observer, together with a subscription to its later changes.
-struct ValueWatcher: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-    let valueReader: ValueReader
+struct ValueWatcher: EnginePart, Sendable {
+    let engine: Engine
+
+    private var valueReader: ValueReader { ValueReader(engine: engine) }
 
     /// Returns the slots whose changes can change a value: its own first, then its legacy locations. These concern it only until it has
     /// left them, and in a release window.
     func watched<Value>(_ slot: Slot<Value>) async throws -> [Route] {
         guard slot.key.hasMigration else { return [slot.route] }
         if slot.key.releaseWindow == nil, (try? await slot.route.probe())?.metadata != nil { return [slot.route] }
-        return [slot.route] + (try LegacyLocations(slots).all(of: slot.untyped)).map(\.route)
+        return [slot.route] + (try LegacyLocations(engine: engine).all(of: slot.untyped)).map(\.route)
     }
 
     /// Returns the current value; nil if the subscription still has changes of this process that must be delivered first.

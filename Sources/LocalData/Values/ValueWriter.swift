@@ -207,7 +207,7 @@ struct ValueWriter: EnginePart, Sendable {
     /// Writes a tombstone, and then deletes the older copies, the oldest first. Returns nil if the slot has changed since it was read.
     private func writeTombstone(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool) async throws -> Void? {
         let kept = try await mirroredLocations.look(for: slot, over: probe, isMade: isMade)
-        let contents = try await LegacyLocations(slots).readReplaced(by: slot, except: kept)
+        let contents = try await LegacyLocations(engine: engine).readReplaced(by: slot, except: kept)
         let origin = try await origins.removed(slot, over: probe, contents, kept)
         if kept == nil, case .tombstone(let tombstone) = probe,
             let old = try? await coder.origin(of: tombstone.metadata, slot.route),

@@ -162,4 +162,17 @@ import Testing
             try same(NativeCoding.scalar(ofJSON: Array(again)), native, "the scalar after encoding and decoding")
         }
     }
+
+    @Test func `the short form of an origin decodes as that origin`() async {
+        let pieces = Arbitrary<String>.one(of: [
+            "", "a", "\"", "\\", "\n", "\u{1}", "/", "é", "e\u{301}", "🙂", "5:value,", "\u{7F}", "\u{2028}",
+        ])
+        await forAll(pieces.list(0...4).map { $0.joined() }, count: 600) { text in
+            for migration in [nil, text] {
+                let origin = RecordOrigin(copies: [text: "r1", "b\(text)": text], migration: migration, boot: migration)
+                let text = try #require(origin.shortText)
+                try same(try JSONDecoder().decode(RecordOrigin.self, from: Data(text)), origin, "the origin")
+            }
+        }
+    }
 }

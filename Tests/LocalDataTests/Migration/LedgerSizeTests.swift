@@ -146,6 +146,30 @@ import Testing
         #expect(!text.contains("\"moved\""))
     }
 
+    @Test func `of 5,000 values that move before a flush, the history lists the last ones, and counts 1,000 of the others`() async throws {
+        let router = TestMachine().launch()
+        for index in 0..<5_000 {
+            let route = try router.slots.routes.slot(for: textKey("key-\(index)", newer)).route
+            router.history.ledger.moved(to: route, from: [route], by: "migration-\(index)")
+        }
+        let history = try await router.history()
+        #expect(history.values.count == 5_000 - 4_097)
+        #expect(history.values.contains { $0.migration == "migration-4999" })
+        #expect(history.migrations.count == 1_000 + 903 && history.migrations.allSatisfy { $0.successes == 1 && $0.values == 1 })
+    }
+
+    @Test func `a history with a quotation mark, a line break and a time is read as it was written`() throws {
+        var page = HistoryPage(at: Date(timeIntervalSinceReferenceDate: 7), version: "2.1")
+        page.moved = [
+            HistoryPage.Moved(to: "7:\"memory\",", from: ["a\n", "é\\"], by: "one"),
+            HistoryPage.Moved(to: "b", from: [], by: "", at: Date(timeIntervalSinceReferenceDate: 0.1), version: "\u{1}"),
+        ]
+        let read = try #require(HistoryPage(line: try page.line))
+        #expect(read.at == page.at && read.version == "2.1" && read.moved.map(\.to) == page.moved.map(\.to))
+        #expect(read.moved.map(\.from) == page.moved.map(\.from) && read.moved.map(\.by) == page.moved.map(\.by))
+        #expect(read.moved.map(\.at) == page.moved.map(\.at) && read.moved.map(\.version) == page.moved.map(\.version))
+    }
+
     // MARK: The ledger of an earlier release
 
     /// Writes a ledger as releases before the history wrote it: with a pin, and with two entries for each moved value.

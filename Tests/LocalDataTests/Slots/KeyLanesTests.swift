@@ -90,6 +90,22 @@ import Testing
         #expect(clock.pending == 0)
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a call that names a slot twice takes its lane once, and leaves it once`() async throws {
+        let (lanes, gate) = (makeLanes(), Gate())
+        let other = PhysicalSlot(store: slot.store, address: StorageAddress("b"))
+        try await lanes.withLanes([slot, other, slot], keyName: "a") { #expect(lanes.isHeld(slot) && lanes.isHeld(other)) }
+        #expect(!lanes.isHeld(slot) && !lanes.isHeld(other))
+        // One of the lanes is taken, so the call waits for it.
+        let first = hold(lanes, until: gate)
+        await gate.arrived()
+        let second = Task { try await lanes.withLanes([other, slot, slot], keyName: "a") { #expect(lanes.isHeld(other)) } }
+        await clock.untilScheduled(1)
+        gate.open()
+        try await first.value
+        try await second.value
+        #expect(!lanes.isHeld(slot) && !lanes.isHeld(other) && clock.pending == 0)
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a set fails at the deadline while the store holds another change of the key`() async throws {
         let machine = TestMachine { $0.deadlines = Deadlines(files: .milliseconds(50), keychain: .milliseconds(50)) }
         let (router, key, gate) = (machine.launch(), textKey("a", .userDefaults), FaultGate())

@@ -77,6 +77,8 @@
         func probes(
             _ addresses: [StorageAddress], _ retry: Retry = .none, isSettled: Bool = false
         ) throws(BackendError) -> [StorageProbe]? {
+            // Reads that must not wait stay short.
+            if retry.mayWait, addresses.count > 1, let probes = try together(addresses, isSettled) { return probes }
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
             for address in addresses {
@@ -94,6 +96,15 @@
                 }
             }
             return probes
+        }
+
+        /// Reads slots in one transaction. Returns nil if each must be read alone.
+        private func together(_ addresses: [StorageAddress], _ isSettled: Bool) throws(BackendError) -> [StorageProbe]? {
+            try second.withLock { (reader) throws(BackendError) in
+                if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
+                guard case .open(let connection) = reader else { return nil }
+                return try? connection.find(addresses, keyset, isSettled)
+            }
         }
 
         /// Reads one slot without waiting. Returns nil if the session is outdated, or if the read would have to wait.
@@ -226,6 +237,27 @@
                 do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
                 return .success(.probe(.unavailable(error.readError())))
             }
+        }
+
+        /// Reads slots in one transaction. Returns nil if each must be read alone.
+        func find(_ addresses: [StorageAddress], _ keyset: Keyset, _ isSettled: Bool) throws(SQLiteFault) -> [StorageProbe]? {
+            let found: [StorageProbe]? = try finder.database.inReadTransaction { () throws(SQLiteFault) in
+                guard try isHeaderUnchanged() else { return nil }
+                var (probes, hasAbsent) = ([StorageProbe](), false)
+                for address in addresses {
+                    if case .found(let row) = try finder.find(address, keyset, inTransaction: true) {
+                        probes.append(row.probe)
+                    } else {
+                        probes.append(address.probeOfNothing)
+                        hasAbsent = true
+                    }
+                }
+                if hasAbsent, !isSettled, try finder.database.hasUnnamedTransaction() { return nil }
+                return probes
+            } _: {
+                $0
+            }
+            return finder.schemaChanges == schemaChanges ? found : nil
         }
 
         /// Returns the result for a slot without a row.

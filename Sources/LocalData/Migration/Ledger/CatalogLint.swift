@@ -144,7 +144,7 @@ struct CatalogLint: EnginePart, Sendable {
 
     /// Returns the slots that a sweep would empty: the legacy locations of an entry. Keys that are only copied are not included.
     private func moved(to entry: KeyRegistry.Entry) -> [PhysicalSlot] {
-        (try? LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot).map(\.route.slot)) ?? []
+        (try? LegacyLocations(engine: engine).all(entry.key.legacyLocations, of: entry.route.slot).map(\.route.slot)) ?? []
     }
 
     // MARK: Sources

@@ -17,6 +17,16 @@ struct HistoryPage: Codable, Sendable {
         var at: Date?
         /// The version of the program, if it is not that of the page.
         var version: String?
+
+        /// Appends the value as JSON. A page may have thousands of them, which takes `JSONEncoder` many times as long.
+        fileprivate func append(to text: inout [UInt8]) {
+            text.append("{\"by\":", quoting: [by], ",\"from\":[")
+            text.append("", quoting: from, "],\"to\":")
+            text.append("", quoting: [to], "")
+            if let at { text += ",\"at\":\(at.timeIntervalSinceReferenceDate)".utf8 }
+            if let version { text.append(",\"version\":", quoting: [version], "") }
+            text += "}".utf8
+        }
     }
 
     /// The work of a migration that ``moved`` does not contain.
@@ -53,7 +63,19 @@ struct HistoryPage: Codable, Sendable {
     // MARK: As text
 
     /// The page as JSON without a line break.
-    var line: [UInt8] { get throws { Array(try Self.encoder.encode(self)) } }
+    var line: [UInt8] {
+        get throws {
+            var text = Array(try Self.encoder.encode(self))
+            if moved.isEmpty { return text }
+            text.removeLast()
+            text += ",\"moved\":[".utf8
+            for (index, value) in moved.enumerated() {
+                if index > 0 { text += ",".utf8 }
+                value.append(to: &text)
+            }
+            return text + "]}".utf8
+        }
+    }
 
     /// Decodes a page; nil for a line that is damaged or was written partly.
     init?(line: [UInt8]) {
@@ -87,7 +109,7 @@ struct HistoryPage: Codable, Sendable {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(at, forKey: .at)
         try fields.encodeIfPresent(version, forKey: .version)
-        if !moved.isEmpty { try fields.encode(moved, forKey: .moved) }
+        // The property `line` adds the moved values.
         if !work.isEmpty { try fields.encode(work, forKey: .work) }
         try fields.encodeIfPresent(totals, forKey: .totals)
         try fields.encodeIfPresent(earlier, forKey: .earlier)

@@ -27,7 +27,7 @@ struct Inspector: EnginePart, Sendable {
     private func inspectThrowing<Value>(_ slot: Slot<Value>) async throws -> Inspection {
         let (key, route) = (slot.key, slot.route)
         let probe = try await route.probe()
-        let sources = try await LegacyLocations(slots).read(for: slot.untyped)
+        let sources = try await LegacyLocations(engine: engine).read(for: slot.untyped)
         var inspection = Inspection(state: .absent)
         switch probe {
         case .value(let record):

@@ -110,6 +110,11 @@ final class KeyRegistry: Sendable {
         }
     }
 
+    /// Returns whether another key may take its value from a slot.
+    func isNamed(_ source: PhysicalSlot, except destination: PhysicalSlot) -> Bool {
+        state.withLock { state in state.namedBy[source]?.contains { $0 != destination } ?? false }
+    }
+
     /// Returns the registered keys that take their value from `source`, except the key of `destination`. Also leaves out the
     /// keys that now find the value at `destination`: they take values from there, and read `source` only through the
     /// migrations of their sources.

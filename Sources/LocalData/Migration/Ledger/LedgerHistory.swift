@@ -10,7 +10,19 @@ final class LedgerHistory: Sendable {
         /// The last migration of each value, by the text of its destination (``Place/text``).
         var moved: [String: HistoryPage.Moved] = [:]
         var work: [String: HistoryPage.Work] = [:]
+
+        mutating func count(_ value: HistoryPage.Moved) { work[value.by, default: HistoryPage.Work()].add(successes: 1, values: 1) }
+
+        /// Replaces the moved values by their counts. A log that is full does so, too.
+        mutating func countMoved() {
+            if work.count > HistoryPage.maximumOfTotals { work = work.filter { $0.value.failures > 0 } }
+            for value in moved.values.sorted(by: { $0.to < $1.to }).suffix(HistoryPage.maximumOfTotals) { count(value) }
+            moved = [:]
+        }
     }
+
+    /// The maximum number of moved values that are noted one by one. A sweep of more values fills no log with them.
+    private static let mostMoved = 4_096
 
     private let noted: Mutex<State>
     private let runtime: Runtime
@@ -51,8 +63,8 @@ final class LedgerHistory: Sendable {
         let place = destination.place.text
         let moved = HistoryPage.Moved(to: place, from: sources.map(\.place.text), by: migration)
         noted.withLock { state in
-            guard let before = state.moved.updateValue(moved, forKey: place) else { return }
-            state.work[before.by, default: HistoryPage.Work()].add(successes: 1, values: 1)
+            if let before = state.moved.updateValue(moved, forKey: place) { state.count(before) }
+            if state.moved.count > Self.mostMoved { state.countMoved() }
         }
         tell(1)
     }

@@ -145,9 +145,6 @@ final class MigrationLedger: Sendable {
         counts.moved(to: destination, from: sources, by: migration)
     }
 
-    /// Appends the notes about migrations to the history. A sweep calls it after each page, so that the notes take little memory.
-    func flushHistory() async { try? await counts.flush() }
-
     /// Returns the history of migrations that this run and earlier runs have recorded.
     /// - Throws: `BackendError` if the ledger cannot be read.
     func history() async throws(BackendError) -> MigrationHistory {

@@ -71,7 +71,10 @@ struct ResiduePurger: EnginePart, Sendable {
     /// - Returns: For each copy, its location with the reason as text if it remains; otherwise an empty list.
     func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [[String]] {
         guard let first = copies.first, let place = routes.first else { return [] }
-        let isShared = zip(copies, routes).contains { !namers(of: $0.route.slot, except: $1.slot).isEmpty }
+        let isShared = zip(copies, routes).contains { copy, route in
+            let (source, destination) = (copy.route.slot, route.slot)
+            return history.registry.isNamed(source.placeholder ?? source, except: destination.placeholder ?? destination)
+        }
         if isCertain(achieved, first.route, place), !isShared, first.route.capabilities.atomicBatch {
             let changes = copies.map { Committer.Change(.delete, $0.route, if: .revision($0.record.revision)) }
             if let receipt = try? await slots.committer.commit(changes), receipt.isCommitted {

@@ -216,7 +216,7 @@ struct MirroredLocations: EnginePart, Sendable {
     /// has no origin yet that could say so.
     func isReleased(_ place: MirroredLocation, for slot: UntypedSlot) async throws -> Bool {
         guard let own = slot.key.membership?.gathered, let older = place.collection else { return false }
-        return ReleasedCollections(in: try await RemovalEpochs(slots, coder).mark(of: own).probe().metadata).contains(older)
+        return ReleasedCollections(in: try await RemovalEpochs(engine: engine).mark(of: own).probe().metadata).contains(older)
     }
 
     /// Returns the legacy collection that an open release window keeps up to date, for a report; nil if there is none.

@@ -1,13 +1,11 @@
 import BackendContract
 
 /// Finds the legacy locations of a value and reads their records.
-struct LegacyLocations: Sendable {
+struct LegacyLocations: EnginePart, Sendable {
     /// The number of conversions within the slot that are followed. More of them are a cycle.
     private static let mostInPlace = 64
 
-    let slots: SlotAccess
-
-    init(_ slots: SlotAccess) { self.slots = slots }
+    let engine: Engine
 
     /// The results of reading the legacy locations of a value.
     struct Contents: Sendable {

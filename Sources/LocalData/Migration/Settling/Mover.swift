@@ -56,7 +56,7 @@ struct Mover: EnginePart, Sendable {
         try checkProtection(of: step.sources, step.options, slot.untyped)
         if case .none = occupant, try await settleInPlace(step.sources, slot.id, run) { return .lookAgain }
         // Read the removal epoch before the sources. The write of the value fails if another epoch has begun since.
-        let epoch = try await RemovalEpochs(slots, coder).current(for: slot.untyped)
+        let epoch = try await RemovalEpochs(engine: engine).current(for: slot.untyped)
         var probes: [SourceReader.Probe] = []
         for source in step.sources {
             probes.append(
@@ -64,7 +64,7 @@ struct Mover: EnginePart, Sendable {
                     source.base, for: slot.untyped, occupant, step.options, run, keeps: step.keepsSources))
         }
         if !step.isAggregating, case .removed = probes.first {
-            if let isSealed = try await SealedRemovals(slots, coder).seal(occupant, slot.untyped, as: step.sources[0]) {
+            if let isSealed = try await SealedRemovals(engine: engine).seal(occupant, slot.untyped, as: step.sources[0]) {
                 return isSealed ? .finished(Visit(state: .removed)) : .lookAgain
             }
             // The source was removed, so values of older sources do not count. Unreadable content at the destination stays, and the

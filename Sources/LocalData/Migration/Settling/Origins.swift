@@ -43,7 +43,7 @@ struct Origins: EnginePart, Sendable {
     /// Returns the origin of a record that replaces another one. If the key has no migration, this is the origin of the replaced record: a
     /// call may have moved records of a collection, and a copy that remained must not replace a later value.
     func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocations.Seen? = nil) async throws -> RecordOrigin? {
-        try await next(slot, over: probe, try await LegacyLocations(slots).readReplaced(by: slot, except: kept), kept)
+        try await next(slot, over: probe, try await LegacyLocations(engine: engine).readReplaced(by: slot, except: kept), kept)
     }
 
     /// Like ``next(_:over:_:)``, with the contents of the legacy locations.

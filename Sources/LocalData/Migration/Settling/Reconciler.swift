@@ -112,7 +112,7 @@ struct Reconciler: EnginePart, Sendable {
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
         keeping kept: PhysicalSlot?, _ visit: inout Visit, _ quarantined: inout [SourceRecord]
     ) async throws -> Set<PhysicalSlot>? {
-        let locations = LegacyLocations(slots)
+        let locations = LegacyLocations(engine: engine)
         let contents = try await locations.read(for: slot.untyped)
         let occupied = Set(contents.found.map(\.route.slot) + contents.unreadable.map(\.slot))
         for place in try locations.all(of: slot.untyped) where !occupied.contains(place.route.slot) {

@@ -87,7 +87,7 @@ struct ReferenceWriter: EnginePart, Sendable {
 
     /// Returns whether a migration will move a record to its slot, because a legacy location contains it.
     private func comesByItself<Record>(_ slot: Slot<Record>, _ holder: ReferenceHolder) async throws -> Bool {
-        let contents = try await LegacyLocations(slots).read(for: slot.untyped)
+        let contents = try await LegacyLocations(engine: engine).read(for: slot.untyped)
         if let place = contents.unreadable.first {
             throw StorageError(
                 StorageError.unavailable, key: slot.name,

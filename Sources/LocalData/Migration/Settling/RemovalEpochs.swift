@@ -9,11 +9,8 @@ import BackendContract
 /// unchanged.
 ///
 /// The epoch is the revision of the mark. Its number, in the mark's attributes, is only for people.
-struct RemovalEpochs: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
+struct RemovalEpochs: EnginePart, Sendable {
+    let engine: Engine
 
     /// The attribute of a mark that counts the epochs.
     static let attribute = "LocalData.removalEpoch"

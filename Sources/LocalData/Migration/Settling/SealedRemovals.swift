@@ -3,11 +3,8 @@ import BackendRuntime
 
 /// Seals tombstones in a key's slot that were written while the key's values were not sealed, or were sealed with another sealing key.
 /// Without a new seal, nothing proves to the key that they are removals.
-struct SealedRemovals: Sendable {
-    let slots: SlotAccess
-    let coder: RecordCoder
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
+struct SealedRemovals: EnginePart, Sendable {
+    let engine: Engine
 
     /// Seals the content of a key's slot, if a source of the key has the same slot and proves that the content is a tombstone.
     /// - Returns: Whether the tombstone was written; false if the slot was changed since it was read. Nil if there is no such source or

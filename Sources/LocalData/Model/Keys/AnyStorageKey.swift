@@ -11,18 +11,17 @@ import Synchronization
 /// for key in keys { print(key.name, key.domain, key.owner ?? "no owner", key.hasMigration) }
 /// ```
 public struct AnyStorageKey: Sendable {
-    let base: any TypedKey
-    /// The collection, if this is one; nil for a single key.
-    package var collection: (any TypedCollection)?
     private let made: MadeMigrations
     private var catalogOwner: String?
+
+    var base: any TypedKey { made.key }
+    /// The collection, if this is one; nil for a single key.
+    package var collection: (any TypedCollection)? { made.collection }
 
     /// The key with its value type. For a collection, this is the key that represents the whole collection.
     package var opened: any OpenedKey { base }
 
-    init(base: any TypedKey, collection: (any TypedCollection)? = nil) {
-        (self.base, self.collection, made) = (base, collection, MadeMigrations())
-    }
+    init(base: any TypedKey, collection: (any TypedCollection)? = nil) { made = MadeMigrations(base, collection) }
 
     /// Creates an entry of a catalog from a key.
     ///
@@ -43,7 +42,7 @@ public struct AnyStorageKey: Sendable {
     public var description: String? { base.description }
     /// Whether the key has migrations, for example from legacy locations: slots where earlier versions of the program
     /// stored the value.
-    public var hasMigration: Bool { base.hasMigration }
+    public var hasMigration: Bool { made.isNeeded }
 
     /// Returns this entry with the owner of its catalog, unless the entry names an owner itself.
     func owned(by owner: String) -> AnyStorageKey {
@@ -63,35 +62,58 @@ public struct AnyStorageKey: Sendable {
     }
 
     /// The legacy locations of the value, or of the collection's records.
-    package var legacyLocations: [AnyStorageKey] {
-        func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
-            collection.typed.legacyLocations.map(\.key)
-        }
-        if let collection { return locations(collection) }
-        return migrations.flatMap(\.legacyLocations)
-    }
+    package var legacyLocations: [AnyStorageKey] { made.all.legacyLocations }
 
     /// The migrations of the key. They are created once, because checking and migrating a catalog uses them several
     /// times.
-    var migrations: [AnyStorageMigration] { hasMigration ? made.migrations(of: base) : [] }
+    var migrations: [AnyStorageMigration] { made.isNeeded ? made.all.migrations : [] }
+
+    /// The result of a router's search for the key, which is kept for the next one.
+    var found: (any AnyObject & Sendable)? {
+        get { made.found.withLock(\.self) }
+        nonmutating set { made.found.withLock { $0 = newValue } }
+    }
 
     /// The keys from which the value may be taken: legacy locations, and keys that are copied.
-    var sources: [AnyStorageKey] { collection == nil ? migrations.flatMap(\.sources) : legacyLocations }
+    var sources: [AnyStorageKey] { made.all.sources }
 }
 
-/// Creates the migrations of one key on first use.
+/// A key, and its migrations and their locations, which are found at the first use.
 private final class MadeMigrations: Sendable {
-    private let made = Mutex<[AnyStorageMigration]?>(nil)
+    struct All {
+        var migrations: [AnyStorageMigration] = []
+        var sources: [AnyStorageKey] = []
+        var legacyLocations: [AnyStorageKey] = []
+    }
 
-    func migrations(of key: any TypedKey) -> [AnyStorageMigration] {
+    let found = Mutex<(any AnyObject & Sendable)?>(nil)
+    let isNeeded: Bool
+    private let made = Mutex<All?>(nil)
+    let key: any TypedKey
+    let collection: (any TypedCollection)?
+
+    init(_ key: any TypedKey, _ collection: (any TypedCollection)?) {
+        (self.key, self.collection, isNeeded) = (key, collection, key.hasMigration)
+    }
+
+    var all: All {
         if let made = made.withLock(\.self) { return made }
         // The lock is not held here: the migrations are created by code of the program, which may read this property
         // again.
-        let migrations = key.migrations
+        var all = All()
+        if isNeeded { all.migrations = key.migrations }
+        (all.sources, all.legacyLocations) = (all.migrations.flatMap(\.sources), all.migrations.flatMap(\.legacyLocations))
+        func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
+            collection.typed.legacyLocations.map(\.key)
+        }
+        if let collection {
+            all.sources = locations(collection)
+            all.legacyLocations = all.sources
+        }
         return made.withLock { made in
             if let made { return made }
-            made = migrations
-            return migrations
+            made = all
+            return all
         }
     }
 }
@@ -140,7 +162,7 @@ extension TypedKey {
     /// The name of the key or, for a record, of its collection. Messages, migrations and chains of versions use it.
     var entity: String { membership?.entity ?? name }
     /// The type tag: the name of the value's type that is stored with the value.
-    var typeTag: String { membership?.typeTag ?? String(describing: Value.self) }
+    var typeTag: String { membership?.typeTag ?? TypeNames.name(of: Value.self) }
     /// Whether the key belongs to a record of a collection.
     var isRecord: Bool { membership?.isRecord ?? false }
     /// Whether a removal leaves a tombstone, a record of the removal, so that no older copy is migrated again.
@@ -156,5 +178,17 @@ extension TypedKey {
 
     private func isOfOtherType(_ metadata: StorageMetadata) -> Bool {
         isRecord && membership?.acceptsOtherTags == false && (metadata.typeTag ?? typeTag) != typeTag
+    }
+}
+
+/// The names of types. Describing a type takes longer than encoding a short value.
+private enum TypeNames {
+    private static let known = Mutex<[ObjectIdentifier: String]>([:])
+
+    static func name(of type: Any.Type) -> String {
+        if let name = known.withLock({ $0[ObjectIdentifier(type)] }) { return name }
+        let name = String(describing: type)
+        known.withLock { $0[ObjectIdentifier(type)] = name }
+        return name
     }
 }

@@ -77,7 +77,7 @@ extension StorageRouter {
     /// read.
     nonisolated func isDue<Value>(_ step: MigrationStep<Value>, _ context: MigrationContext) async throws -> Bool {
         guard try await step.mayRun(context.run) else { return false }
-        return try await LegacyLocations(slots).holdAnything(step.sources)
+        return try await LegacyLocations(engine: engine).holdAnything(step.sources)
     }
 
     /// Moves the value of one migration step from its sources to the key's slot, with the same order of operations and
