@@ -380,7 +380,8 @@ private struct JourneyRun {
         guard journey.beginsWithList, release == 0, items.contains(where: { $0 > 0 }) else { return }
         for note in list() {
             guard let item = (1..<Journey.items).first(where: { Journey.id($0) == note.id }) else { continue }
-            // The policy decides about a list that is written after the records were moved.
+            // The policy decides about a list that is written after the records were moved. Merging takes the same text once more.
+            if journey.releases.contains(where: { $0.policy == .merge }) { beliefs[item].blur() }
             beliefs[item].other(Belief.Writing(text: note.text, isSure: false))
         }
     }
