@@ -76,7 +76,7 @@ final class RouteTable: Sendable {
 
     /// Returns the route of a key of any type.
     func route(for key: AnyStorageKey) throws -> Route {
-        if let found = key.found as? Found, found.table === self { return found.route }
+        if let found = key.found as? Found, found.table === self, let route = found.route { return route }
         let base = key.base
         if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
         let lead = Lead(
@@ -87,10 +87,10 @@ final class RouteTable: Sendable {
         return route
     }
 
-    /// The route of a key in one table.
+    /// The route of a key in one table. A program may keep the key for longer than the router, and the router's stores.
     private final class Found: Sendable {
-        let table: RouteTable
-        let route: Route
+        weak let table: RouteTable?
+        weak let route: Route?
 
         init(_ table: RouteTable, _ route: Route) { (self.table, self.route) = (table, route) }
     }
