@@ -20,23 +20,26 @@ final class Route: Sendable {
     let gate: LockGate
     /// The witnesses: notes, outside the store, that a value exists. Nil if the key does not ask for them.
     let witnesses: PresenceRecords?
+    /// The number of the table that found the route; 0 for a route that was derived from another one.
+    let table: UInt64
     /// Whether a read ignores `witnesses`, so that a vanished value counts as absent.
     let overridesWitness: Bool
 
     init(
         keyName: String, domain: StorageDomain, backend: any StorageBackend, slot: PhysicalSlot, security: SecurityPolicy,
-        protection: ProtectionLevel, judge: (any SealVerifier)? = nil, gate: LockGate, witnesses: PresenceRecords? = nil
+        protection: ProtectionLevel, judge: (any SealVerifier)? = nil, gate: LockGate, witnesses: PresenceRecords? = nil,
+        table: UInt64 = 0
     ) {
         (self.keyName, self.domain, self.backend, self.slot) = (keyName, domain, backend, slot)
         (self.security, self.protection, self.judge, self.gate) = (security, protection, judge, gate)
-        (self.witnesses, overridesWitness) = (witnesses, false)
+        (self.witnesses, self.table, overridesWitness) = (witnesses, table, false)
         immediate = backend as? any ImmediateBackend
     }
 
     init(_ route: Route, overridesWitness: Bool) {
         (keyName, domain, backend, slot) = (route.keyName, route.domain, route.backend, route.slot)
         (security, protection, judge, gate) = (route.security, route.protection, route.judge, route.gate)
-        (witnesses, self.overridesWitness, immediate) = (route.witnesses, overridesWitness, route.immediate)
+        (witnesses, table, self.overridesWitness, immediate) = (route.witnesses, 0, overridesWitness, route.immediate)
     }
 
     var address: StorageAddress { slot.address }

@@ -3,8 +3,13 @@ import Foundation
 import Sealing
 import Synchronization
 
+/// The number of tables that the process has made.
+private let countOfTables = Atomic<UInt64>(0)
+
 /// Resolves keys to slots. It makes each backend at its first use and keeps it. Making a backend opens no store.
 final class RouteTable: Sendable {
+    /// The number of the table, which no other table of the process has.
+    private let id = countOfTables.add(1, ordering: .relaxed).newValue
     private let stores: any StoreProvider
     private let judge: any SealVerifier
     let witnesses: PresenceRecords?
@@ -76,23 +81,15 @@ final class RouteTable: Sendable {
 
     /// Returns the route of a key of any type.
     func route(for key: AnyStorageKey) throws -> Route {
-        if let found = key.found as? Found, found.table === self, let route = found.route { return route }
+        if let route = key.found as? Route, route.table == id { return route }
         let base = key.base
         if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
         let lead = Lead(
             domain: base.domain, address: StorageAddress(base.name, in: base.namespace), security: base.security,
             isWitnessed: base.isWitnessed)
         let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
-        key.found = Found(self, route)
+        key.found = route
         return route
-    }
-
-    /// The route of a key in one table. A program may keep the key for longer than the router, and the router's stores.
-    private final class Found: Sendable {
-        weak let table: RouteTable?
-        weak let route: Route?
-
-        init(_ table: RouteTable, _ route: Route) { (self.table, self.route) = (table, route) }
     }
 
     private static func unusable(_ problem: String, _ entity: String) -> StorageError {
@@ -114,7 +111,7 @@ final class RouteTable: Sendable {
         let route = Route(
             keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
             security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge, gate: gate,
-            witnesses: lead.isWitnessed ? witnesses : nil)
+            witnesses: lead.isWitnessed ? witnesses : nil, table: id)
         known.withLock { $0[lead] = route }
         return route
     }

@@ -70,8 +70,8 @@ public struct AnyStorageKey: Sendable {
 
     /// The result of a router's search for the key, which is kept for the next one.
     var found: (any AnyObject & Sendable)? {
-        get { made.found.withLock(\.self) }
-        nonmutating set { made.found.withLock { $0 = newValue } }
+        get { made.found.withLock(\.object) }
+        nonmutating set { made.found.withLock { $0.object = newValue } }
     }
 
     /// The keys from which the value may be taken: legacy locations, and keys that are copied.
@@ -86,7 +86,10 @@ private final class MadeMigrations: Sendable {
         var legacyLocations: [AnyStorageKey] = []
     }
 
-    let found = Mutex<(any AnyObject & Sendable)?>(nil)
+    /// A program may keep the key for longer than a router, and the router's stores.
+    struct Found { weak var object: (any AnyObject & Sendable)? }
+
+    let found = Mutex(Found())
     let isNeeded: Bool
     private let made = Mutex<All?>(nil)
     let key: any TypedKey
@@ -106,10 +109,7 @@ private final class MadeMigrations: Sendable {
         func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
             collection.typed.legacyLocations.map(\.key)
         }
-        if let collection {
-            all.sources = locations(collection)
-            all.legacyLocations = all.sources
-        }
+        if let collection { (all.sources, all.legacyLocations) = (locations(collection), locations(collection)) }
         return made.withLock { made in
             if let made { return made }
             made = all
