@@ -93,9 +93,10 @@ struct PageMover: EnginePart, Sendable {
 
     private func commit(_ moves: Moves) async throws -> [(Int, MigrationReport.Row)] {
         let start = slots.runtime.clock.now
-        if let foreign = moves.copies.indices.first(where: { moves.copies[$0].record.isForeign && moves.key(at: $0).mayLoseConflicts }) {
-            let slot = UntypedSlot(key: moves.key(at: foreign), route: moves.candidates[foreign].entry.route)
-            try await origins.requireLasting([moves.copies[foreign]], for: slot)
+        // All copies are in one store.
+        if let index = moves.copies.indices.first(where: { moves.key(at: $0).mayLoseConflicts }) {
+            let slot = UntypedSlot(key: moves.key(at: index), route: moves.candidates[index].entry.route)
+            try await origins.requireLasting([moves.copies[index]], for: slot)
         }
         let receipt = try await slots.committer.commit(moves.changes, readsBack: true) { index, found in
             _ = try await value(moves.key(at: index), moves.candidates[index].entry.route, found)

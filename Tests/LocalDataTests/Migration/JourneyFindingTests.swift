@@ -57,6 +57,17 @@ import Testing
         #expect(try await storage.value(for: keys[3]) == "set")
     }
 
+    /// The answer of a write in the legacy location may have been lost, so a power cut may take it back.
+    @Test func `with sourceWins, a set makes the older copy durable before it names the copy`() async throws {
+        let machine = TestMachine()
+        let (storage, older) = (machine.launch(), textKey("value", .userDefaults(suite: "a")))
+        let key = textKey("value", .userDefaults(suite: "c")).moved(from: older).resolvingConflicts(.sourceWins)
+        try await storage.set("older", for: older)
+        for backend in machine.backends(of: older.domain) { backend.inject(.unavailable, of: .synchronize, repeats: true) }
+        await expectRefusal(StorageError.unavailable) { try await storage.set("set", for: key) }
+        #expect(try await storage.value(for: older) == "older")
+    }
+
     @Test func `a removal finds the copies behind a conversion within a slot of the chain`() async throws {
         let machine = TestMachine()
         let storage = machine.launch()

@@ -158,7 +158,7 @@ import Testing
         #expect(history.migrations.count == 1_000 + 903 && history.migrations.allSatisfy { $0.successes == 1 && $0.values == 1 })
     }
 
-    @Test func `a history with a quotation mark, a line break and a time is read as it was written`() throws {
+    @Test func `a history with a quotation mark, a line break and a time is read back without a change`() throws {
         var page = HistoryPage(at: Date(timeIntervalSinceReferenceDate: 7), version: "2.1")
         page.moved = [
             HistoryPage.Moved(to: "7:\"memory\",", from: ["a\n", "é\\"], by: "one"),

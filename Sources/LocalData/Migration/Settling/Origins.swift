@@ -138,11 +138,11 @@ struct Origins: EnginePart, Sendable {
         }
     }
 
-    /// Makes the values of other programs durable before an origin names them, if they may win conflicts. Otherwise a power cut could bring
-    /// back earlier values, which no origin names.
+    /// Makes copies durable before an origin names them, if they may win conflicts. Otherwise a power cut could bring back earlier values,
+    /// which no origin names. Another program wrote such a copy, or a call whose answer was lost.
     func requireLasting(_ copies: [SourceRecord], for slot: UntypedSlot) async throws {
         guard slot.key.mayLoseConflicts else { return }
-        for copy in copies where copy.record.isForeign { _ = try await residuePurger.settledDurability(of: copy.route, nil) }
+        for copy in copies { _ = try await residuePurger.settledDurability(of: copy.route, nil) }
     }
 
     /// Returns whether a location that was found empty is durably empty. If it is not, a power cut may bring its old content back, which
