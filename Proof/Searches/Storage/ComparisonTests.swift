@@ -238,6 +238,8 @@ import Testing
         /// Makes steps while two followers run, waits until both have what is stored, and returns the records.
         private func following(_ steps: [ComparisonProgram.Step], _ storage: StorageRouter, _ index: Int) async throws -> String {
             let (followed, notes, text) = (Followed(), notes, texts[1])
+            // Older copies move now. Otherwise it depends on the speed of a store whether a follower or a step finds them first.
+            _ = (try await made(.list, storage, index), try await storage.value(for: text))
             let followers = [
                 Task {
                     do {
