@@ -77,8 +77,8 @@
         func probes(
             _ addresses: [StorageAddress], _ retry: Retry = .none, isSettled: Bool = false
         ) throws(BackendError) -> [StorageProbe]? {
-            // Reads that must not wait stay short.
-            if retry.mayWait, addresses.count > 1, let probes = try together(addresses, isSettled) { return probes }
+            // Reads that must not wait stay short. So does a transaction, which keeps the log from being emptied.
+            if retry.mayWait, (2...2_048).contains(addresses.count), let probes = try? together(addresses, isSettled) { return probes }
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
             for address in addresses {
