@@ -144,23 +144,21 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         if run.reason == .read { rest = [] }
         if free.isEmpty { return rest }
         var ready: [Candidate] = []
-        var changes: [Committer.Change] = []
+        var moves = Moves(companions: epoch.map { [$0] } ?? [])
         for candidate in free {
             do {
-                changes.append(try await change(candidate))
+                moves.writes.append(try await change(candidate))
                 ready.append(candidate)
             } catch let error as StorageError {
                 if run.reason == .read { try work.fail(candidate.slot.name, error) } else { rest.append(candidate) }
             }
         }
         if ready.isEmpty { return rest }
-        let receipt = try await slots.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
-        guard receipt.isCommitted else { return run.reason == .read ? ready : candidates }
+        (moves.copies, moves.destinations) = (ready.map(\.copy), ready.map(\.slot.route))
+        guard let done = try await executor.run(moves) else { return run.reason == .read ? ready : candidates }
         work.moved += ready.count
-        work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
-        let (copies, routes) = (ready.map(\.copy), ready.map(\.slot.route))
-        work.residue += await ResiduePurger(engine: engine).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(
-            \.self)
+        work.bytes += moves.writes.reduce(0) { $0 + $1.mutation.payloadSize }
+        work.residue += done.residue
         return rest
     }
 
@@ -169,11 +167,10 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let route = candidate.slot.route
         let facts = WriteAttributes.carried(from: [candidate.copy.record.metadata])
         let prepared = try coder.prepare(candidate.value, candidate.slot, facts)
-        let origin = try await Origins(engine: engine).made(of: [candidate.copy], migration: id, for: route)
-        try await ReferenceWriter(engine: engine).store(
-            prepared.references,
+        let origin = try await origins.made(of: [candidate.copy], migration: id, for: route)
+        return try await executor.put(
+            prepared, origin: origin, if: .absent,
             for: ReferenceHolder(route: route, copies: [candidate.copy], allowsWeakerProtection: way.options.allowsWeakerProtection))
-        return Committer.Change(try await coder.complete(prepared, origin: origin).operation, route, if: .absent)
     }
 }
 

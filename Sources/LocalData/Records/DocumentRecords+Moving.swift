@@ -80,22 +80,16 @@ extension DocumentRecords {
                 let erasure = try await Purger(engine: engine).deletion(of: .value(copy.record), copy.route)
                 gone.append(Committer.Change(erasure, copy.route, if: .revision(copy.record.revision)))
             }
-            return try await slots.committer.commit(plan.puts + gone, readsBack: true).isCommitted ? plan.copies.count : nil
+            return try await executor.run(Moves(writes: plan.puts + gone)) == nil ? nil : plan.copies.count
         }
-        var achieved = StorageDurability.durable
-        for part in backend.capabilities.atomicBatch ? [plan.puts] : plan.puts.map({ [$0] }) {
-            let receipt = try await slots.committer.commit(part, readsBack: true)
-            guard receipt.isCommitted else { return nil }
-            achieved = min(achieved, receipt.durability)
-        }
+        guard var achieved = try await executor.run(Moves(writes: plan.puts))?.durability else { return nil }
         guard isMove else { return plan.puts.count }
         if plan.puts.count < plan.copies.count, let route = plan.routes.first {
             // Some records were already in the destination. The run that wrote them may have ended before they were durable, so make them
             // durable now.
-            achieved = min(achieved, try await ResiduePurger(engine: engine).settledDurability(of: route, nil))
+            achieved = min(achieved, try await settledDurability(of: route, nil))
         }
-        let residue = await ResiduePurger(engine: engine).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(
-            \.self)
+        let residue = await executor.purge(plan.copies, for: plan.routes, achieved: achieved).flatMap(\.self)
         if !residue.isEmpty {
             throw StorageError(
                 StorageError.residueRemains, key: destination.entity,
@@ -152,11 +146,10 @@ extension DocumentRecords {
             }
             var prepared = try coder.prepare(one.document.value, one.slot, .carried(from: [one.copy.record.metadata]))
             if let references = one.document.references { prepared.references = references }
-            try await ReferenceWriter(engine: engine).store(
-                prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy]))
-            let coded = try await coder.complete(
-                prepared, origin: try await Origins(engine: engine).kept(one.slot.untyped, over: probe))
-            plan.puts.append(Committer.Change(coded.operation, one.slot.route, if: probe.unchanged))
+            plan.puts.append(
+                try await executor.put(
+                    prepared, origin: try await origins.kept(one.slot.untyped, over: probe), if: probe.unchanged,
+                    for: ReferenceHolder(route: one.slot.route, copies: [one.copy])))
         }
         return plan
     }

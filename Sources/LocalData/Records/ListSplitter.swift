@@ -10,9 +10,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
     let list: ListSource<Source, Record>
     let collection: StorageCollection<Record>
 
-    private var origins: Origins { Origins(engine: engine) }
     private var referenceWriter: ReferenceWriter { ReferenceWriter(engine: engine) }
-    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
 
     func move(_ run: MigrationRun) async throws -> RecordWork {
         let mark = try slots.routes.slot(for: collection.placeholder)
@@ -57,8 +55,8 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
         }
         // Reason: "A list is split in one commit, with a mark" in Docs/Decisions/Collections.md.
         if match != .none {
-            work.residue = await residuePurger.purge(
-                [copy], for: mark.route, achieved: try await residuePurger.settledDurability(of: mark.route, origin))
+            work.residue = await executor.purge(
+                [copy], for: mark.route, achieved: try await settledDurability(of: mark.route, origin))
             work.reconciled = work.residue.isEmpty ? 1 : 0
             return work
         }
@@ -85,7 +83,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
         // The list remains until a sweep has decided the conflict.
         if written.hasConflict, run.reason == .read { return work }
         if written.hasConflict { work.reconciled += max(1, written.resolved) }
-        work.residue = await residuePurger.purge([copy], for: mark.route, achieved: written.durability)
+        work.residue = await executor.purge([copy], for: mark.route, achieved: written.durability)
         return work
     }
 
@@ -152,7 +150,9 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
             origin = try await origins.carried(first.part.slot.untyped, over: first.probe, list)
         }
         written.resolved = changes.count
-        for (part, probe, holder) in free { changes.append(try await change(part.prepared, over: probe, origin, holder)) }
+        for (part, probe, holder) in free {
+            changes.append(try await executor.put(part.prepared, origin: origin, if: probe.unchanged, for: holder))
+        }
         written.count = free.count
         // A read decides no conflict. It moves the records whose slots are empty, and does not write the mark.
         if written.hasConflict, run.reason == .read { return try await commit(changes, nil, mark.route) == nil ? nil : written }
@@ -221,14 +221,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
         }
         var newOrigin = try await origins.made(of: [copy], migration: list.id(for: collection), for: route)
         newOrigin.merge(try await origins.kept(part.slot.untyped, over: probe))
-        return .conflict(try await change(prepared, over: probe, newOrigin, holder))
-    }
-
-    private func change(
-        _ prepared: EncodedValue, over probe: StorageProbe, _ origin: RecordOrigin?, _ holder: ReferenceHolder
-    ) async throws -> Committer.Change {
-        try await referenceWriter.store(prepared.references, for: holder)
-        return Committer.Change(try await coder.complete(prepared, origin: origin).operation, prepared.route, if: probe.unchanged)
+        return .conflict(try await executor.put(prepared, origin: newOrigin, if: probe.unchanged, for: holder))
     }
 
     /// Commits the records together with the mark. If the store has no atomic batches, commits each record, makes the records durable, and
@@ -236,22 +229,13 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
     /// - Parameter marking: The change that writes the mark; nil if the list remains.
     /// - Returns: The durability of the records and the mark; nil if a slot has changed since it was read.
     private func commit(_ changes: [Committer.Change], _ marking: Committer.Change?, _ mark: Route) async throws -> StorageDurability? {
-        if mark.capabilities.atomicBatch {
-            let receipt = try await slots.committer.commit(changes + (marking.map { [$0] } ?? []), readsBack: true)
-            return receipt.isCommitted ? receipt.durability : nil
-        }
-        var durability = StorageDurability.durable
-        for change in changes {
-            let receipt = try await slots.committer.commit([change], readsBack: true)
-            guard receipt.isCommitted else { return nil }
-            durability = min(durability, receipt.durability)
-        }
-        guard let marking else { return durability }
+        guard let marking else { return try await executor.run(Moves(writes: changes))?.durability }
+        if mark.capabilities.atomicBatch { return try await executor.run(Moves(writes: changes + [marking]))?.durability }
+        guard var durability = try await executor.run(Moves(writes: changes))?.durability else { return nil }
         // Another program may have written some of the records. Make them durable first: a power loss must not undo a record and keep the
         // mark.
-        durability = min(durability, try await residuePurger.settledDurability(of: mark, nil))
-        let receipt = try await slots.committer.commit([marking], readsBack: true)
-        return receipt.isCommitted ? min(durability, receipt.durability) : nil
+        durability = min(durability, try await settledDurability(of: mark, nil))
+        return try await executor.run(Moves(writes: [marking])).map { min(durability, $0.durability) }
     }
 }
 

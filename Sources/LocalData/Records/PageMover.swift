@@ -12,8 +12,6 @@ struct PageMover: EnginePart, Sendable {
 
     let engine: Engine
 
-    private var origins: Origins { Origins(engine: engine) }
-
     /// The maximum number of keys of a page.
     private static let count = 1_024
     /// How many sources are read at once, because the size of their values is not known before.
@@ -21,11 +19,10 @@ struct PageMover: EnginePart, Sendable {
     /// The size of values that ends a commit, in bytes. A key with a larger value is visited.
     private static let bytes = 4 << 20
 
-    /// Values that are moved together. The elements of the arrays with one index belong to one key.
-    private struct Moves: Sendable {
+    /// Keys whose values are moved in one commit. The key at an index has the moves at that index.
+    private struct Page: Sendable {
         var candidates: [Candidate] = []
-        var copies: [SourceRecord] = []
-        var changes: [Committer.Change] = []
+        var moves = Moves()
         /// The size of the values, in bytes.
         var size = 0
 
@@ -75,44 +72,42 @@ struct PageMover: EnginePart, Sendable {
     }
 
     private func moveInLanes(_ page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
-        var (rows, moves): ([(Int, MigrationReport.Row)], Moves) = ([], Moves())
+        var (rows, part): ([(Int, MigrationReport.Row)], Page) = ([], Page())
         for start in stride(from: 0, to: page.count, by: Self.chunk) {
             let chunk = page[start..<min(page.count, start + Self.chunk)]
             let probes = (try? await Route.read(chunk.map { $0.sources[0].route }, .validated)) ?? []
             for (candidate, probe) in zip(chunk, probes) {
                 guard case .value(let record) = probe, record.payload.byteCount < Self.bytes else { continue }
                 // A key whose move cannot be prepared is visited.
-                try? await add(candidate, record, to: &moves)
+                try? await add(candidate, record, to: &part)
             }
-            if moves.size < Self.bytes, chunk.endIndex < page.endIndex { continue }
-            rows += (try? await commit(moves)) ?? []
-            moves = Moves()
+            if part.size < Self.bytes, chunk.endIndex < page.endIndex { continue }
+            rows += (try? await commit(part)) ?? []
+            part = Page()
         }
         return rows
     }
 
-    private func commit(_ moves: Moves) async throws -> [(Int, MigrationReport.Row)] {
+    private func commit(_ page: Page) async throws -> [(Int, MigrationReport.Row)] {
         let start = slots.runtime.clock.now
         // All copies are in one store.
-        if let index = moves.copies.indices.first(where: { moves.key(at: $0).mayLoseConflicts }) {
-            let slot = UntypedSlot(key: moves.key(at: index), route: moves.candidates[index].entry.route)
-            try await origins.requireLasting([moves.copies[index]], for: slot)
+        if let index = page.candidates.indices.first(where: { page.key(at: $0).mayLoseConflicts }) {
+            let slot = UntypedSlot(key: page.key(at: index), route: page.candidates[index].entry.route)
+            try await origins.requireLasting([page.moves.copies[index]], for: slot)
         }
-        let receipt = try await slots.committer.commit(moves.changes, readsBack: true) { index, found in
-            _ = try await value(moves.key(at: index), moves.candidates[index].entry.route, found)
+        let moved = try await executor.run(page.moves) { index, found in
+            _ = try await value(page.key(at: index), page.candidates[index].entry.route, found)
         }
-        guard receipt.isCommitted else { return [] }
-        let residues = await ResiduePurger(engine: engine).purgeTogether(
-            moves.copies, for: moves.candidates.map(\.entry.route), achieved: receipt.durability)
+        guard let residues = moved?.residues else { return [] }
         let each = start.duration(to: slots.runtime.clock.now) / max(1, residues.count)
         return residues.enumerated().map { index, residue in
-            let (candidate, source) = (moves.candidates[index], moves.copies[index].route)
+            let (candidate, source) = (page.candidates[index], page.moves.copies[index].route)
             history.ledger.moved(to: candidate.entry.route, from: [source], by: candidate.entry.key.migrations[0].id)
             var row = MigrationReport.Row(candidate.entry)
             row.state = .moved
             row.from = [source.reported]
             row.protectionBefore = source.protection
-            row.bytes = moves.changes[index].mutation.payloadSize
+            row.bytes = page.moves.writes[index].mutation.payloadSize
             row.residue = residue
             row.steps = [MigrationReport.Step(action: .write, place: candidate.entry.route.displayName, count: 1)]
             if residue.isEmpty { row.steps.append(MigrationReport.Step(action: .delete, place: source.displayName, count: 1)) }
@@ -122,7 +117,7 @@ struct PageMover: EnginePart, Sendable {
     }
 
     /// Prepares the move of a value. Adds nothing for a key that needs a visit.
-    private func add(_ candidate: Candidate, _ record: StorageRecord, to moves: inout Moves) async throws {
+    private func add(_ candidate: Candidate, _ record: StorageRecord, to page: inout Page) async throws {
         let (source, route) = (candidate.sources[0], candidate.entry.route)
         let copy = SourceRecord(key: source.key, route: source.route, record: record)
         guard !coder.isExpired(record), record.metadata.origin == nil,
@@ -131,10 +126,11 @@ struct PageMover: EnginePart, Sendable {
         else { return }
         let id = candidate.entry.key.migrations[0].id
         let coded = try await coder.complete(prepared, origin: try await origins.made(of: [copy], migration: id, for: route))
-        moves.changes.append(Committer.Change(coded.operation, route, if: .absent))
-        moves.candidates.append(candidate)
-        moves.copies.append(copy)
-        moves.size += record.payload.byteCount
+        page.moves.writes.append(Committer.Change(coded.operation, route, if: .absent))
+        page.moves.copies.append(copy)
+        page.moves.destinations.append(route)
+        page.candidates.append(candidate)
+        page.size += record.payload.byteCount
     }
 
     /// Returns the value of a record.

@@ -34,6 +34,10 @@ struct Committer: Sendable {
         }
     }
 
+    /// The changes with which migrations write their destinations. They are read back. Only `MoveExecutor` makes one, as
+    /// `Scripts/check-rooms` checks.
+    struct MoveCommit: Sendable { let changes: [Change] }
+
     /// The results of a commit.
     struct Receipt: Sendable {
         /// One result for each change, in the order of the changes.
@@ -73,16 +77,23 @@ struct Committer: Sendable {
 
     /// Changes slots of one store. If the store has atomic batches, all changes are one batch. Otherwise they are applied one
     /// after the other, companions first, until one of them is not applied.
-    /// - Parameters:
-    ///   - changes: The changes, at most one for each slot.
-    ///   - readsBack: Whether to read the written records as a new process would, and to compare them with what was written.
-    ///   - check: Checks a record that was read back from the slot of a key, with the index of its change. Throws if the record
-    ///     is not as expected.
+    /// - Parameter changes: The changes, at most one for each slot.
     /// - Returns: The results. A precondition that did not hold is a result, not an error.
-    /// - Throws: ``StorageError`` if a store is locked or fails, or if a written record could not be read back. If the outcome
-    ///   of a change is unknown, the observers of its slot re-read it.
-    func commit(
-        _ changes: [Change], readsBack: Bool = false, check: (Int, StorageRecord) async throws -> Void = { _, _ in }
+    /// - Throws: ``StorageError`` if a store is locked or fails. If the outcome of a change is unknown, the observers of its
+    ///   slot re-read it.
+    func commit(_ changes: [Change]) async throws -> Receipt { try await commit(changes, readsBack: false) { _, _ in } }
+
+    /// Changes slots of one store, as ``commit(_:)`` does. Then reads the written records as a new process would, and compares
+    /// them with what was written.
+    /// - Parameter check: Checks a record that was read back from the slot of a key, with the index of its change. Throws if the
+    ///   record is not as expected.
+    /// - Throws: ``StorageError`` as ``commit(_:)`` does, and if a written record could not be read back.
+    func commit(_ moves: MoveCommit, check: (Int, StorageRecord) async throws -> Void) async throws -> Receipt {
+        try await commit(moves.changes, readsBack: true, check: check)
+    }
+
+    private func commit(
+        _ changes: [Change], readsBack: Bool, check: (Int, StorageRecord) async throws -> Void
     ) async throws -> Receipt {
         guard let first = changes.first else { return Receipt(results: []) }
         var receipt = Receipt(results: changes.map { _ in .notAttempted })

@@ -5,7 +5,6 @@ struct BatchWriter: EnginePart, Sendable {
     let engine: Engine
 
     private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
-    private var origins: Origins { Origins(engine: engine) }
 
     /// A change of one key. It is a class, because a batch copies its changes several times.
     final class Change: Sendable {
@@ -144,7 +143,7 @@ struct BatchWriter: EnginePart, Sendable {
             guard let contents = plan.removal else { continue }
             do {
                 if change.slot.key.leavesTombstone {
-                    try await ResiduePurger(engine: engine).purgeCopies(contents, of: change.slot, nil)
+                    try await executor.purgeCopies(contents, of: change.slot, nil)
                 }
                 try await Backups(engine: engine).purgeAfterRemoval(change.slot)
             } catch { residue = residue ?? error }

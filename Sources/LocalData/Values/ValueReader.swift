@@ -188,7 +188,7 @@ struct ValueReader: EnginePart, Sendable {
         // another task may just have run it.
         let isRepeatable =
             slot.route.judge == nil && slot.key.migrations.allSatisfy { $0.step(for: Value.self).map { !$0.keepsSources } ?? false }
-        return try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
+        return try await MoveExecutor.$patience.withValue(MoveExecutor.patienceOfReads) {
             try await Settler(engine: engine).settle(
                 slot, await program.run(.read, slot.id), wasAbsent: wasAbsent && isRepeatable
             ).state

@@ -7,9 +7,7 @@ struct ValueWriter: EnginePart, Sendable {
     private var batchWriter: BatchWriter { BatchWriter(engine: engine) }
     private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
     private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
-    private var origins: Origins { Origins(engine: engine) }
     private var purger: Purger { Purger(engine: engine) }
-    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
     private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
     private var valueReader: ValueReader { ValueReader(engine: engine) }
 
@@ -216,13 +214,13 @@ struct ValueWriter: EnginePart, Sendable {
         {
             // The value was removed before, and there is nothing new to name. Keep the tombstone, with the boot ID of its
             // write. Its writer may not have made it durable, so make it durable before this removal returns.
-            _ = try await residuePurger.settledDurability(of: slot.route, old)
-            return try await residuePurger.purgeCopies(contents, of: slot, old)
+            _ = try await settledDurability(of: slot.route, old)
+            return try await executor.purgeCopies(contents, of: slot, old)
         }
         let tombstone = try await coder.tombstone(origin, slot.route)
         guard let revision = try await purger.change(.tombstone(tombstone), slot.route, over: probe) else { return nil }
         let pending = if let kept { await mirrorWriter.writeRemoval(origin, revision, kept) } else { nil as StorageError? }
-        try await residuePurger.purgeCopies(contents, of: slot, origin)
+        try await executor.purgeCopies(contents, of: slot, origin)
         if let pending { throw pending.afterRemoval(of: slot.name) }
         return ()
     }

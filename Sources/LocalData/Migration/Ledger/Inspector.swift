@@ -56,7 +56,7 @@ struct Inspector: EnginePart, Sendable {
         default: break
         }
         for source in sources.found {
-            inspection.older.append((source, await Origins(engine: engine).match(source, inspection.origin) == .exact))
+            inspection.older.append((source, await origins.match(source, inspection.origin) == .exact))
         }
         if inspection.state == .absent, !inspection.older.isEmpty { inspection.state = .pending }
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }

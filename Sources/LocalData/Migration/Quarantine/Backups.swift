@@ -60,7 +60,7 @@ struct Backups: EnginePart, Sendable {
         _ record: StorageRecord, _ slot: UntypedSlot, over probe: StorageProbe
     ) async throws -> StorageMutation.Operation {
         let past = try await coder.origin(of: record.metadata, slot.route)
-        let kept = try await Origins(engine: engine).kept(slot, over: probe)
+        let kept = try await origins.kept(slot, over: probe)
         // The backup of a mirror is restored as an ordinary value: its new origin does not say that it is a mirror.
         guard kept != nil || past?.mirrors != nil else { return .put(record.payload, record.metadata) }
         var origin = kept ?? RecordOrigin(boot: slots.runtime.host.bootID)

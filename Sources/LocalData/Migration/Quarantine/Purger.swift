@@ -25,7 +25,7 @@ struct Purger: EnginePart, Sendable {
         // Purge the backups first: they could not be found without the value.
         try await Backups(engine: engine).purge(slot)
         guard slot.key.leavesTombstone else { return try await delete(slot.route, over: .value(record)) != nil }
-        let origin = try await Origins(engine: engine).carried(slot, over: .value(record), .none)
+        let origin = try await origins.carried(slot, over: .value(record), .none)
         let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, slot.route))
         let change = Committer.Change(tombstone, slot.route, if: .revision(record.revision))
         let isPurged = try await slots.committer.commit([change]).isCommitted
@@ -40,7 +40,7 @@ struct Purger: EnginePart, Sendable {
         switch probe {
         case .absent, .tombstone:
             // Another process may have removed the value, and its removal may not be durable yet. Make it durable.
-            _ = try await ResiduePurger(engine: engine).settledDurability(of: route, nil)
+            _ = try await settledDurability(of: route, nil)
             return ()
         default: return try await change(try await deletion(of: probe, route), route, over: probe).map { _ in () }
         }

@@ -112,7 +112,7 @@ struct MirrorWriter: EnginePart, Sendable {
         }
         let mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         var origin =
-            try await Origins(engine: engine).next(place.source, over: contents.older)
+            try await origins.next(place.source, over: contents.older)
             ?? RecordOrigin(boot: slots.runtime.host.bootID)
         origin.mirrors = mirror
         let change = Committer.Change(try await operation(content, origin, place), place.route, if: contents.older.unchanged)
@@ -146,7 +146,7 @@ struct MirrorWriter: EnginePart, Sendable {
         var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
         let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != slots.bootName } ?? false
-        let achieved = try await ResiduePurger(engine: engine).settledDurability(of: place.route, nil)
+        let achieved = try await settledDurability(of: place.route, nil)
         if !place.commitsTogether, achieved == .untilPowerLoss, !hasSurvived { mirror.boot = slots.bootName }
         _ = try await slots.committer.commit([
             .check(place.route, if: contents.older.unchanged), try await mark(mirror, over: contents, place),
@@ -192,8 +192,7 @@ struct MirrorWriter: EnginePart, Sendable {
             } else {
                 .tombstone(try await coder.tombstone(origin, route, attributes: metadata.attributes, date: metadata.modifiedAt))
             }
-        return try await slots.committer.commit([Committer.Change(operation, place.destination, if: .revision(record.revision))])
-            .isCommitted
+        return try await executor.restate(operation, at: place.destination, over: record.revision) != nil
     }
 
     /// Deletes the mark and then the mirror, or both in one commit if the store can. Never throws: what cannot be deleted is residue, which
@@ -211,10 +210,10 @@ struct MirrorWriter: EnginePart, Sendable {
                 changes.append(Committer.Change(.delete, place.route, if: contents.older.unchanged))
             }
             if place.commitsTogether {
-                return try await slots.committer.commit(changes).isCommitted
+                return try await executor.delete(changes).isCommitted
                     ? gone(place) : ["\(place.route.displayName): it was changed since it was read"]
             }
-            for change in changes where try await !slots.committer.commit([change]).isCommitted {
+            for change in changes where try await !executor.delete([change]).isCommitted {
                 return ["\(place.route.displayName): it was changed since it was read"]
             }
             return gone(place)

@@ -52,7 +52,7 @@ extension MirroredLocations {
             // A store of bare values has no metadata for the name of the mirrored record. The mark identifies the mirror by its content.
             return isMarked ? .mirrored(isMarked: true) : .doubtful(source)
         }
-        switch await Origins(engine: engine).match(source, record.origin) {
+        switch await origins.match(source, record.origin) {
         case .exact: return .outdated
         // The mark proves that the mirror replaced the copy with this content. So the content was written again after the mirror.
         case .content where isMarked: return .changed(source)

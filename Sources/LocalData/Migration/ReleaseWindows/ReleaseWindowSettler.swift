@@ -8,12 +8,9 @@ import BackendRuntime
 struct ReleaseWindowSettler: EnginePart, Sendable {
     let engine: Engine
 
-    private var durableWriter: DurableWriter { DurableWriter(engine: engine) }
     private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
     private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
     private var mover: Mover { Mover(engine: engine) }
-    private var origins: Origins { Origins(engine: engine) }
-    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
     private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
 
     /// The result of settling a key.
@@ -122,7 +119,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         if let merge = work.step.kept?.merge, let newer = work.value {
             value = try await program.wrappingUserErrors(slot.name) { try merge(older, newer) }
         }
-        let isLasting = try await residuePurger.settledDurability(of: place.route, nil) == .durable
+        let isLasting = try await settledDurability(of: place.route, nil) == .durable
         if keeps { try await quarantine(work, "replaced by an earlier release") }
         var origin = try await origins.made(of: [source], migration: work.step.id, for: route)
         origin.merge(work.record.origin)
@@ -132,7 +129,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         let prepared = try valuePreparer.prepare(value, slot, facts)
         let holder = ReferenceHolder(
             route: route, copies: [source], allowsWeakerProtection: work.step.options.allowsWeakerProtection)
-        let written = try await durableWriter.write(prepared, slot, origin, if: .revision(work.record.revision), holder)
+        let written = try await executor.run(prepared, slot, origin: origin, if: .revision(work.record.revision), for: holder)
         guard let written else { return .lookAgain(nil) }
         history.ledger.moved(to: route, from: [place.route], by: work.step.id)
         // With a `merge`, the mirror is the result of the merge and not the value of the earlier release.
@@ -169,7 +166,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
 
     /// Removes the value of the destination, because an earlier release removed it in the legacy location.
     private func remove<Value>(_ work: Work<Value>) async throws -> Outcome {
-        let isLasting = try await residuePurger.settledDurability(of: work.place.route, nil) == .durable
+        let isLasting = try await settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
         return try await writeTombstone(work, isMade: isLasting).map {
             .lookAgain(Visit(state: .removed, from: [work.place.route.reported], bytes: $0))
@@ -186,9 +183,8 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         origin.recordAbsence(of: work.place.name)
         if isMade { origin.noteMade(of: work.place.name) }
         let metadata = try await coder.tombstone(origin, work.slot.route)
-        let change = Committer.Change(.tombstone(metadata), work.slot.route, if: .revision(work.record.revision))
-        let receipt = try await slots.committer.commit([change])
-        guard receipt.isCommitted, case .applied(let revision?, _) = receipt.results[0] else { return nil }
+        let written = try await executor.restate(.tombstone(metadata), at: work.slot.route, over: work.record.revision)
+        guard let revision = written?.revision else { return nil }
         try await Backups(engine: engine).purgeAfterRemoval(work.slot.untyped)
         await mirror(.removal, MirroredRecord(StorageTombstone(metadata: metadata, revision: revision), origin), work)
         return 0
@@ -243,7 +239,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
 
     private func replace<Value>(with value: Value, of source: SourceRecord, _ work: Work<Value>) async throws -> Outcome {
         try mover.checkProtection(of: work.step.sources, work.step.options, work.slot.untyped)
-        _ = try await residuePurger.settledDurability(of: work.place.route, nil)
+        _ = try await settledDurability(of: work.place.route, nil)
         var origin = try await origins.made(of: [source], migration: nil, for: work.slot.route)
         origin.merge(work.record.origin)
         origin.noteKept(work.place.name)
@@ -252,7 +248,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         let holder = ReferenceHolder(
             route: work.slot.route, copies: [source],
             allowsWeakerProtection: work.step.options.allowsWeakerProtection)
-        let written = try await durableWriter.write(prepared, work.slot, origin, if: .revision(work.record.revision), holder)
+        let written = try await executor.run(prepared, work.slot, origin: origin, if: .revision(work.record.revision), for: holder)
         guard let written else { return .lookAgain(nil) }
         history.ledger.worked(work.step.id)
         if let older = prepared.older.first {
@@ -302,7 +298,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
             visit.from = [place.route.reported]
         }
         // Make the record durable first: a power loss must not undo the record and leave its mirror.
-        _ = try await residuePurger.settledDurability(of: slot.route, record.origin)
+        _ = try await settledDurability(of: slot.route, record.origin)
         if await isOver(work) { return try await end(work, visit) }
         if isMirrored {
             if !isMarked { try await mirrorWriter.remark(record, at: place, over: work.contents) }
@@ -330,8 +326,8 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         origin.merge(work.record.origin)
         let holder = ReferenceHolder(route: work.slot.route, copies: [])
-        return try await durableWriter.write(value, work.slot, origin, .kept(record.metadata), if: .revision(record.revision), holder)
-            != nil
+        let prepared = try coder.prepare(value, work.slot, .kept(record.metadata))
+        return try await executor.run(prepared, work.slot, origin: origin, if: .revision(record.revision), for: holder) != nil
     }
 
     private func isOver<Value>(_ work: Work<Value>) async -> Bool {
@@ -350,7 +346,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     /// Reason: "The record states the end before the mirror is deleted" in Docs/Decisions/ReleaseWindows.md.
     private func end<Value>(_ work: Work<Value>, _ visit: Visit) async throws -> Outcome {
         guard try await mirrorWriter.release(work.record, at: work.place) else { return .lookAgain(visit) }
-        _ = try await residuePurger.settledDurability(of: work.slot.route, nil)
+        _ = try await settledDurability(of: work.slot.route, nil)
         var visit = visit
         visit.residue += await mirrorWriter.delete(work.contents, at: work.place)
         if visit.state == .unchanged, work.contents.record != nil {

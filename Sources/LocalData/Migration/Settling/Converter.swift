@@ -71,20 +71,21 @@ struct Converter: EnginePart, Sendable {
 
     /// Like ``convert(_:_:)``, but does not count the conversion in the ledger.
     func write<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
-        try await DurableWriter(engine: engine).write(
-            conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder) != nil
+        try await executor.run(
+            conversion.prepared, slot, origin: conversion.origin, if: conversion.unchanged, with: [conversion.backup],
+            for: conversion.holder) != nil
     }
 
     /// Writes several conversions of one store in one commit.
     /// - Returns: Whether the records were written; false if one of their slots has changed since it was read, and no record was written.
     func convertTogether(_ conversions: [Conversion]) async throws -> Bool {
-        var changes: [Committer.Change] = []
+        var moves = Moves(companions: conversions.compactMap(\.backup))
         for conversion in conversions {
-            try await ReferenceWriter(engine: engine).store(conversion.prepared.references, for: conversion.holder)
-            let coded = try await coder.complete(conversion.prepared, origin: conversion.origin)
-            changes.append(Committer.Change(coded.operation, conversion.prepared.route, if: conversion.unchanged))
+            moves.writes.append(
+                try await executor.put(
+                    conversion.prepared, origin: conversion.origin, if: conversion.unchanged, for: conversion.holder))
         }
-        return try await slots.committer.commit(changes + conversions.compactMap(\.backup), readsBack: true).isCommitted
+        return try await executor.run(moves) != nil
     }
 
     /// Returns the name of the ledger entry that counts the conversions of an entity's records from one schema version.

@@ -1,3 +1,6 @@
+import BackendContract
+import BackendRuntime
+
 /// The services of a router that the code for values and records uses.
 final class Engine: Sendable {
     let slots: SlotAccess
@@ -20,4 +23,18 @@ extension EnginePart {
     var coder: RecordCoder { engine.coder }
     var history: History { engine.history }
     var program: ProgramCode { engine.program }
+}
+
+extension EnginePart {
+    var executor: MoveExecutor { MoveExecutor(engine: engine) }
+    var origins: Origins { Origins(engine: engine) }
+
+    /// Makes content durable that was found in a slot, not written by this call. Returns the achieved durability.
+    /// - Parameter origin: The origin of the content, if it is known.
+    func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
+        let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
+        // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
+        if achieved == .untilPowerLoss, let written = origin?.boot, let now = slots.runtime.host.bootID, written != now { return .durable }
+        return achieved
+    }
 }

@@ -8,7 +8,6 @@ struct Mover: EnginePart, Sendable {
     let engine: Engine
 
     private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
-    private var origins: Origins { Origins(engine: engine) }
 
     /// The content of a destination without a usable value.
     enum Occupant: Sendable {
@@ -180,17 +179,14 @@ struct Mover: EnginePart, Sendable {
         for old in readings where old.isInPlace { origin.merge(try await origins.past(of: old.source, for: route)) }
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), allowsWeakerProtection: step.options.allowsWeakerProtection)
-        guard
-            let written = try await DurableWriter(engine: engine).write(
-                prepared, slot, origin, if: precondition, inEpoch: epoch, holder)
-        else {
-            return .lookAgain
-        }
+        let written = try await executor.run(
+            prepared, slot, origin: origin, if: precondition, with: [epoch], replacing: emptied, for: holder)
+        guard let written else { return .lookAgain }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
             from: readings.map(\.source.route.reported),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
-        visit.residue = await ResiduePurger(engine: engine).purge(emptied, for: route, achieved: written.durability)
+        visit.residue = written.residue
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await keep(

@@ -6,8 +6,6 @@ import BackendRuntime
 struct Origins: EnginePart, Sendable {
     let engine: Engine
 
-    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
-
     /// Returns the origin of a value that was made from others. It names the copies from which the value was made, and the copies that
     /// these replaced.
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
@@ -36,7 +34,7 @@ struct Origins: EnginePart, Sendable {
     /// Makes the content of a legacy location durable, and notes in an origin that the record was made from it. Notes nothing if the
     /// achieved durability is less than the store declares, or only `untilPowerLoss`.
     func noteMade(_ origin: inout RecordOrigin, of place: MirroredLocation) async throws {
-        let achieved = try await residuePurger.settledDurability(of: place.route, nil)
+        let achieved = try await settledDurability(of: place.route, nil)
         if achieved >= place.route.capabilities.durability, achieved != .untilPowerLoss { origin.noteMade(of: place.name) }
     }
 
@@ -125,7 +123,7 @@ struct Origins: EnginePart, Sendable {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
             // Reason: "A legacy write is durable before a record names it" in Docs/Decisions/ReleaseWindows.md.
-            do { _ = try await residuePurger.settledDurability(of: place.route, nil) } catch let error as StorageError {
+            do { _ = try await settledDurability(of: place.route, nil) } catch let error as StorageError {
                 // A change may succeed without naming this content. If legacy locations win conflicts, the content would later undo the
                 // change, so the change fails.
                 if key.sourceWinsConflicts { throw error }
@@ -142,13 +140,13 @@ struct Origins: EnginePart, Sendable {
     /// which no origin names. Another program wrote such a copy, or a call whose answer was lost.
     func requireLasting(_ copies: [SourceRecord], for slot: UntypedSlot) async throws {
         guard slot.key.mayLoseConflicts else { return }
-        for copy in copies { _ = try await residuePurger.settledDurability(of: copy.route, nil) }
+        for copy in copies { _ = try await settledDurability(of: copy.route, nil) }
     }
 
     /// Returns whether a location that was found empty is durably empty. If it is not, a power cut may bring its old content back, which
     /// would then count as a new write.
     func isDurablyEmpty(_ place: Route) async -> Bool {
-        (try? await residuePurger.settledDurability(of: place, nil)) == .durable
+        (try? await settledDurability(of: place, nil)) == .durable
     }
 
     /// Throws because a location could not be read, unless its content is damaged: damaged content wins no conflict. Also throws if the

@@ -6,10 +6,7 @@ import BackendRuntime
 struct Reconciler: EnginePart, Sendable {
     let engine: Engine
 
-    private var durableWriter: DurableWriter { DurableWriter(engine: engine) }
     private var mover: Mover { Mover(engine: engine) }
-    private var origins: Origins { Origins(engine: engine) }
-    private var residuePurger: ResiduePurger { ResiduePurger(engine: engine) }
     private var sourceReader: SourceReader { SourceReader(engine: engine) }
 
     /// The content of a settled destination.
@@ -140,13 +137,12 @@ struct Reconciler: EnginePart, Sendable {
         quarantined += doubtful
         let found = copies + doubtful
         if found.isEmpty { return [] }
-        let purger = residuePurger
         if !copies.isEmpty {
-            visit.residue += await purger.purge(
-                copies, for: slot.route, achieved: try await purger.settledDurability(of: slot.route, origin))
+            visit.residue += await executor.purge(
+                copies, for: slot.route, achieved: try await settledDurability(of: slot.route, origin))
         }
         if !doubtful.isEmpty {
-            visit.residue += await purger.purge(
+            visit.residue += await executor.purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
         }
         if visit.residue.count < found.count { visit.state = doubtful.isEmpty ? .purged : .resolved }
@@ -230,7 +226,7 @@ struct Reconciler: EnginePart, Sendable {
                 // The values are equal, but the records within their references may differ.
                 let copies = found + doubtful
                 try await ReferenceWriter(engine: engine).store(prepared.references, for: holder(step, slot, run, copies))
-                let residue = await residuePurger.purge(
+                let residue = await executor.purge(
                     copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
                 return .done(residue.isEmpty ? .purged : .unchanged, from: from, protection, residue: residue)
             }
@@ -239,7 +235,7 @@ struct Reconciler: EnginePart, Sendable {
             // The content may be a copy of a replaced value or a new write. It decides nothing, and is quarantined so that it is not lost.
             try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
             quarantined += doubtful
-            let residue = await residuePurger.purge(
+            let residue = await executor.purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
             // The next sweep compares the other records that were found with the value.
             return .done(.resolved, from: from, protection, residue: residue)
@@ -266,7 +262,7 @@ struct Reconciler: EnginePart, Sendable {
         switch slot.key.conflictPolicy {
         case .destinationWins:
             try await quarantine(found, slot)
-            residue = await residuePurger.purge(
+            residue = await executor.purge(
                 found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         case .sourceWins:
             let value = try Self.required(candidate, slot)
@@ -323,10 +319,9 @@ struct Reconciler: EnginePart, Sendable {
             for copy in found { newOrigin.add(copy, destination: slot.route) }
         }
         newOrigin.merge(origin)
-        let written = try await durableWriter.write(
-            value, slot, newOrigin, facts, if: .revision(settled.revision), holder(step, slot, run, found))
-        guard let written else { return nil }
-        return await residuePurger.purge(found, for: slot.route, achieved: written.durability)
+        return try await executor.run(
+            try coder.prepare(value, slot, facts), slot, origin: newOrigin, if: .revision(settled.revision), replacing: found,
+            for: holder(step, slot, run, found))?.residue
     }
 
     /// Resolves a conflict with a removal.
@@ -334,7 +329,7 @@ struct Reconciler: EnginePart, Sendable {
         _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> [String]? {
         guard let durability = try await writeTombstone(settled, slot, found, origin) else { return nil }
-        return await residuePurger.purge(found, for: slot.route, achieved: durability)
+        return await executor.purge(found, for: slot.route, achieved: durability)
     }
 
     /// Writes a tombstone whose origin names copies. Returns nil if the slot has changed since it was read.
@@ -344,8 +339,7 @@ struct Reconciler: EnginePart, Sendable {
         var newOrigin = try await origins.made(of: found, migration: nil, for: slot.route)
         newOrigin.merge(origin)
         let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(newOrigin, slot.route))
-        let receipt = try await slots.committer.commit([Committer.Change(tombstone, slot.route, if: .revision(settled.revision))])
-        return receipt.isCommitted ? receipt.durability : nil
+        return try await executor.restate(tombstone, at: slot.route, over: settled.revision)?.durability
     }
 
     // MARK: Removals and certainty
@@ -368,11 +362,12 @@ struct Reconciler: EnginePart, Sendable {
         case .value(let record, let value):
             var facts = WriteAttributes.kept(record.metadata)
             facts.keepsTime = true
-            _ = try? await durableWriter.write(
-                value, slot, newOrigin, facts, if: .revision(record.revision), ReferenceHolder(route: slot.route, copies: []))
+            guard let prepared = try? coder.prepare(value, slot, facts) else { return }
+            _ = try? await executor.run(
+                prepared, slot, origin: newOrigin, if: .revision(record.revision), for: ReferenceHolder(route: slot.route, copies: []))
         case .removed(let tombstone):
             guard let metadata = try? await coder.tombstone(newOrigin, slot.route, date: tombstone.metadata.modifiedAt) else { return }
-            _ = try? await slots.committer.commit([Committer.Change(.tombstone(metadata), slot.route, if: .revision(tombstone.revision))])
+            _ = try? await executor.restate(.tombstone(metadata), at: slot.route, over: tombstone.revision)
         }
     }
 
@@ -394,7 +389,7 @@ struct Reconciler: EnginePart, Sendable {
             found.append(copy)
         }
         if found.isEmpty { return .nothing }
-        let residue = await residuePurger.purge(
+        let residue = await executor.purge(
             found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         return .done(.resolved, from: found.map(\.route.reported), nil, residue: residue)
     }
@@ -405,7 +400,7 @@ struct Reconciler: EnginePart, Sendable {
     private func certainty<Value>(
         of settled: Settled<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ origin: RecordOrigin?, _ copies: [SourceRecord]
     ) async throws -> StorageDurability {
-        let achieved = try await residuePurger.settledDurability(of: slot.route, origin)
+        let achieved = try await settledDurability(of: slot.route, origin)
         guard achieved == .untilPowerLoss, origin?.boot == nil, slots.runtime.host.bootID != nil else { return achieved }
         switch settled {
         // Do not rewrite another program's value: that program must still be able to read it.
@@ -414,9 +409,9 @@ struct Reconciler: EnginePart, Sendable {
             var newOrigin = try await origins.made(of: copies, migration: nil, for: slot.route)
             newOrigin.merge(origin)
             newOrigin.recordRewrite(of: record.revision, origin)
-            let written = try await durableWriter.write(
-                value, slot, newOrigin, .kept(record.metadata), if: .revision(record.revision),
-                ReferenceHolder(route: slot.route, copies: copies))
+            let written = try await executor.run(
+                try coder.prepare(value, slot, .kept(record.metadata)), slot, origin: newOrigin, if: .revision(record.revision),
+                for: ReferenceHolder(route: slot.route, copies: copies))
             return written?.durability ?? achieved
         case .removed: return try await writeTombstone(settled, slot, copies, origin) ?? achieved
         }

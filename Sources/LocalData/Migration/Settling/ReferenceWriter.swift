@@ -67,7 +67,7 @@ struct ReferenceWriter: EnginePart, Sendable {
         } else {
             let coded = try await coder.complete(try coder.prepare(referred, slot), origin: nil)
             let change = Committer.Change(coded.operation, slot.route, if: .absent)
-            let receipt = try await slots.committer.commit([change], readsBack: true) { _ = try await coder.decode($1, slot) }
+            let receipt = try await executor.write(Moves(writes: [change])) { _ = try await coder.decode($1, slot) }
             switch receipt.conflict {
             case nil:
                 try requireDurable(receipt.durability, slot.route, for: holder)
@@ -78,7 +78,7 @@ struct ReferenceWriter: EnginePart, Sendable {
             case let probe?: throw slot.route.error(for: .conflict(probe))
             }
             try requireDurable(
-                try await ResiduePurger(engine: engine).settledDurability(of: slot.route, nil), slot.route, for: holder)
+                try await settledDurability(of: slot.route, nil), slot.route, for: holder)
         }
         guard let stored, !coder.isExpired(stored) else { return .differs }
         let mine = try await coder.decode(stored, slot)

@@ -18,7 +18,6 @@ struct SealedRemovals: EnginePart, Sendable {
         let metadata = try await coder.tombstone(
             past ?? RecordOrigin(boot: slots.runtime.host.bootID), slot.route, attributes: tombstone.metadata.attributes,
             date: tombstone.metadata.modifiedAt)
-        let change = Committer.Change(.tombstone(metadata), slot.route, if: .revision(tombstone.revision))
-        return try await slots.committer.commit([change]).isCommitted
+        return try await executor.restate(.tombstone(metadata), at: slot.route, over: tombstone.revision) != nil
     }
 }

@@ -1,11 +1,9 @@
 import BackendContract
 import BackendRuntime
 
-/// Deletes the copies of a value in legacy locations, once the value in its destination is certain to last. This is garbage collection: a
-/// copy that cannot be deleted stays as residue, and no value is lost.
-struct ResiduePurger: EnginePart, Sendable {
-    let engine: Engine
-
+/// Deleting the copies of values in legacy locations, once the values in their destinations are certain to last. This is garbage
+/// collection: a copy that cannot be deleted stays as residue, and no value is lost.
+extension MoveExecutor {
     /// The time limit for each deletion in the current task; nil for the deadline of the store. A read has its value before it deletes the
     /// copies. If another process holds the lock of a legacy location, the read therefore does not wait long for it, and leaves the copy to
     /// a sweep.
@@ -18,16 +16,46 @@ struct ResiduePurger: EnginePart, Sendable {
     /// - Parameter achieved: The proven durability of the value in the destination.
     /// - Returns: The location of each copy that remains, with the reason, as text.
     func purge(_ copies: [SourceRecord], for destination: Route, achieved: StorageDurability) async -> [String] {
-        var residue: [String] = []
-        for copy in copies {
-            if let reason = await purge(copy, for: destination, achieved: achieved) {
+        await purge(copies, for: copies.map { _ in destination }, achieved: achieved).flatMap(\.self)
+    }
+
+    /// Deletes copies of values that are in their destinations: in one commit, if one store has all copies and atomic batches.
+    /// - Parameter destinations: The destinations of the values, one for each copy. They are in one store.
+    /// - Returns: For each copy, its location with the reason as text if it remains; otherwise an empty list.
+    func purge(_ copies: [SourceRecord], for destinations: [Route], achieved: StorageDurability) async -> [[String]] {
+        let areGone = await purgeTogether(copies, for: destinations, achieved: achieved)
+        var residue: [[String]] = []
+        for (copy, destination) in zip(copies, destinations) {
+            if !areGone, let reason = await purge(copy, for: destination, achieved: achieved) {
                 history.ledger.remains(copy.route, of: destination, reason)
-                residue.append("\(copy.route.displayName): \(reason)")
+                residue.append(["\(copy.route.displayName): \(reason)"])
             } else {
                 history.ledger.isGone(copy.route, of: destination)
+                residue.append([])
             }
         }
         return residue
+    }
+
+    /// Deletes several copies in one commit.
+    /// - Returns: Whether they are certainly gone. If not, each must be deleted by itself.
+    private func purgeTogether(_ copies: [SourceRecord], for destinations: [Route], achieved: StorageDurability) async -> Bool {
+        guard copies.count > 1, let first = copies.first?.route, first.capabilities.atomicBatch,
+            copies.allSatisfy({ $0.route.slot.store == first.slot.store }), isCertain(achieved, first, destinations[0])
+        else { return false }
+        let isShared = zip(copies, destinations).contains { copy, destination in
+            let (source, destination) = (copy.route.slot, destination.slot)
+            return history.registry.isNamed(source.placeholder ?? source, except: destination.placeholder ?? destination)
+        }
+        if isShared { return false }
+        var changes: [Committer.Change] = []
+        for copy in copies { changes += await deletion(of: copy) }
+        return await (try? delete(changes))?.isCommitted == true
+    }
+
+    /// Applies changes that delete copies in legacy locations, and the marks of release windows. They are in one store.
+    func delete(_ changes: [Committer.Change]) async throws -> Committer.Receipt {
+        try await CallPatience.$limit.withValue(Self.patience) { try await slots.committer.commit(changes) }
     }
 
     /// Deletes a copy. Returns the reason why it remains, or nil if it is gone.
@@ -39,10 +67,7 @@ struct ResiduePurger: EnginePart, Sendable {
             if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
                 return "\(needed) still takes its value from it"
             }
-            let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-            let changes = await marks(of: copy) + [change]
-            let receipt = try await CallPatience.$limit.withValue(Self.patience) { try await slots.committer.commit(changes) }
-            switch receipt.conflict {
+            switch try await delete(await deletion(of: copy)).conflict {
             case nil, .absent: return nil
             default: return "it was changed since it was read"
             }
@@ -51,40 +76,20 @@ struct ResiduePurger: EnginePart, Sendable {
         }
     }
 
-    /// Returns the change that deletes the mark of a release window, if the copy is a mirror. It is committed with the deletion of the
-    /// copy.
-    private func marks(of copy: SourceRecord) async -> [Committer.Change] {
+    /// Returns the change that deletes a copy. If the copy is a mirror, the mark of its release window is deleted in the same commit.
+    private func deletion(of copy: SourceRecord) async -> [Committer.Change] {
+        let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
         guard copy.record.metadata.origin != nil, let origin = try? await coder.origin(of: copy.record.metadata, copy.route),
             origin.mirrors != nil
-        else { return [] }
+        else { return [change] }
         let mark = copy.route.beside(in: MirroredLocations.namespace(of: copy.route.address.namespace))
-        return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true)]
+        return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true), change]
     }
 
     /// Returns whether a value is as durable as its copy. If the destination's store is less durable than the copy's, which a migration
     /// must allow, the value must be as durable as the destination's store can make it.
     private func isCertain(_ achieved: StorageDurability, _ copy: Route, _ destination: Route) -> Bool {
         achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
-    }
-
-    /// Deletes copies of values that were stored in their destinations, in one commit if the store can do that.
-    /// - Returns: For each copy, its location with the reason as text if it remains; otherwise an empty list.
-    func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [[String]] {
-        guard let first = copies.first, let place = routes.first else { return [] }
-        let isShared = zip(copies, routes).contains { copy, route in
-            let (source, destination) = (copy.route.slot, route.slot)
-            return history.registry.isNamed(source.placeholder ?? source, except: destination.placeholder ?? destination)
-        }
-        if isCertain(achieved, first.route, place), !isShared, first.route.capabilities.atomicBatch {
-            let changes = copies.map { Committer.Change(.delete, $0.route, if: .revision($0.record.revision)) }
-            if let receipt = try? await slots.committer.commit(changes), receipt.isCommitted {
-                for (copy, route) in zip(copies, routes) { history.ledger.isGone(copy.route, of: route) }
-                return copies.map { _ in [] }
-            }
-        }
-        var residue: [[String]] = []
-        for (copy, route) in zip(copies, routes) { residue.append(await purge([copy], for: route, achieved: achieved)) }
-        return residue
     }
 
     /// Deletes the copies of a removed value.
@@ -110,16 +115,6 @@ struct ResiduePurger: EnginePart, Sendable {
             StorageError.residueRemains, key: slot.name,
             "The value is removed and will not come back, but older copies remain: \(residue.joined(separator: "; ")). Remove it again, or sweep, when they can be reached.",
             outcome: .applied)
-    }
-
-    // MARK: Certainty
-
-    /// Makes content durable that was found in a slot, not written by this call. Returns the achieved durability.
-    func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
-        let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
-        // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
-        if achieved == .untilPowerLoss, let written = origin?.boot, let now = slots.runtime.host.bootID, written != now { return .durable }
-        return achieved
     }
 
     // MARK: Shared sources
