@@ -135,7 +135,12 @@ class File:
                 break
             if word == "{" and depth == 1:
                 return
-            types += [word] if re.match(r"[A-Z]", word) else []
+            if re.match(r"[A-Z]", word):
+                # The name of a nested type follows that of its outer type.
+                if types and self.word(end - 1) == "." and self.word(end - 2) == types[-1].split(".")[-1]:
+                    types[-1] += f".{word}"
+                else:
+                    types.append(word)
             end += 1
         self.stored.append((owner, name, types))
 
