@@ -12,12 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import steps
+
 TOP = Path(__file__).resolve().parent.parent
 BUILD = TOP / ".build/coverage"
 SUBJECTS = {
-    "Migration": "Sources/LocalData/Migration/",
-    "Sealing": "Sources/Backends/Sealing/",
-    "SQLite's writer": "Sources/Backends/SQLite/Writing/",
+    "Migration": [f"{room}/" for room in steps.MIGRATION],
+    "Sealing": ["Sources/Backends/Sealing/"],
+    "SQLite's writer": ["Sources/Backends/SQLite/Writing/"],
 }
 GOAL = 0.95
 SIMULATIONS = ["campaigns", "records", "windows"]
@@ -51,7 +53,7 @@ def measure(seeds):
 def export(merged):
     """Returns what llvm-cov says of each file, by its path in the repository."""
     words = [tool("llvm-cov"), "export", BUILD / "debug/LocalDataPackageTests.xctest", "-instr-profile", merged]
-    words += [TOP / folder for folder in SUBJECTS.values()]
+    words += [TOP / folder for folders in SUBJECTS.values() for folder in folders]
     text = subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE).stdout
     files = json.loads(text)["data"][0]["files"]
     return {str(Path(file["filename"]).relative_to(TOP)): file for file in files}
@@ -66,8 +68,8 @@ def main():
     merged = BUILD / "merged.profdata"
     files = export(merged if options.again else measure(options.seeds))
     shares = {}
-    for name, folder in SUBJECTS.items():
-        chosen = {path: file["summary"]["regions"] for path, file in files.items() if path.startswith(folder)}
+    for name, folders in SUBJECTS.items():
+        chosen = {path: file["summary"]["regions"] for path, file in files.items() if path.startswith(tuple(folders))}
         count, covered = (sum(summary[kind] for summary in chosen.values()) for kind in ("count", "covered"))
         shares[name] = (covered, count)
         for path, summary in sorted(chosen.items(), key=lambda item: item[1]["covered"] - item[1]["count"]):

@@ -23,7 +23,7 @@ import steps
 #: A record is too old if it is older than these days, and more lines of its step's inputs have changed.
 DAYS, LINES = 7, 3000
 #: Of these folders, fewer lines may have changed.
-STRICT = ["Sources/Backends/Sealing", "Sources/LocalData/Migration", "Sources/LocalData/Records"]
+STRICT = ["Sources/Backends/Sealing", *steps.MIGRATION, "Sources/LocalData/Records", "Sources/LocalData/Sweeping"]
 STRICT_LINES = 500
 #: The results of a run that succeeded. `noticed` is that of a run with a planted mistake.
 GREEN = ("nothing", "noticed")
@@ -216,8 +216,8 @@ The latest run of each expensive step. The scripts record a run in [Checked.json
 one or more *slices*, which take at most eight minutes each. A planted mistake is one that the search must notice.
 
 The age of a record is in days, and in the lines of its step's inputs (the folders of `steps.py`) that have changed since. A record is *too
-old* after {DAYS} days and {LINES:,} lines, or {STRICT_LINES} lines of `Sealing`, `Migration` and `Records`. `Scripts/check --due` runs the
-oldest slices.
+old* after {DAYS} days and {LINES:,} lines, or {STRICT_LINES} lines of `Sealing` and of the rooms that move and keep values. `Scripts/check
+--due` runs the oldest slices.
 
 [Package.resolved](Package.resolved) has the exact versions of the packages with which the latest run was built. The scripts copy it,
 and `git log -p Proof/Package.resolved` shows the versions of earlier runs.

@@ -34,14 +34,16 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
+import steps
+
 TOP = Path(__file__).resolve().parent.parent
 WORK = TOP / ".build/mutation"
 COPY = WORK / "package"
 STATE = WORK / "state.json"
 AREAS = {
-    "Migration": "Sources/LocalData/Migration",
-    "Sealing": "Sources/Backends/Sealing",
-    "SQLite": "Sources/Backends/SQLite/Writing",
+    "Migration": steps.MIGRATION,
+    "Sealing": ["Sources/Backends/Sealing"],
+    "SQLite": ["Sources/Backends/SQLite/Writing"],
 }
 #: The least share of killed mutants of each area.
 GOAL = 0.80
@@ -394,7 +396,7 @@ def draw(areas, count, seed):
     dice, drawn = random.Random(seed), []
     for index, area in enumerate(areas):
         lines = []
-        for path in sorted((TOP / AREAS[area]).rglob("*.swift")):
+        for path in sorted(path for folder in AREAS[area] for path in (TOP / folder).rglob("*.swift")):
             lines += mutants(area, Source(path), str(path.relative_to(TOP))).values()
         wanted = count // len(areas) + (index < count % len(areas))
         drawn += [dice.choice(choices) for choices in dice.sample(lines, min(wanted, len(lines)))]

@@ -252,6 +252,8 @@ def searches(length):
 QUICK = ["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "server", "comparison"]
 
 LIBRARY = ["Sources/LocalData", "Sources/Backends"]
+#: The rooms that decide about values, move them, and keep what they replace.
+MIGRATION = [f"Sources/LocalData/{room}" for room in ("Deciding", "Displaced", "Ledger", "Moving", "Windows")]
 FILES = [*LIBRARY, "Sources/LocalDataBackup", "Sources/LocalDataPlans", "Proof/RealFaults", "Proof/FaultWorker"]
 ROUTER = [
     "Sources/LocalData", "Sources/Backends/Contract", "Sources/Backends/Runtime", "Sources/LocalDataBackup", "Sources/LocalDataQueries",
@@ -292,7 +294,7 @@ STEPS = [
     search("age", [*FILES, "Sources/LocalDataCommands"], "Prove"),
     search("laws", ["Sources", "Tests"], "tests"),
     search("judges", ["Sources/Backends/Sealing", "Tests/SealingTests"], "tests"),
-    search("model", ["Sources/LocalData/Migration", "Proof/Models"], ""),
+    search("model", [*MIGRATION, "Proof/Models"], ""),
     search("fuzz", [*LIBRARY, "Sources/LocalDataImporters", "Proof/Fuzz"]),
     search("patroni", [*SERVER, "Proof/Failover", "Proof/Server"], "release", is_named=True),
     search("coverage", [*LIBRARY, "Tests"], is_named=True),

@@ -42,19 +42,16 @@ struct ReferencedRecords: Sendable {
 
     static let none = ReferencedRecords()
 
-    init(records: [any ReferredRecord] = [], hasOtherStates: Bool = false) {
-        self.records = records
-        self.hasOtherStates = hasOtherStates
-    }
+    var isEmpty: Bool { records.isEmpty }
+}
 
+extension ReferencedRecords {
     /// Creates the list of the records that a collector has found so far.
     /// - Throws: The errors of encoding these records.
     init(_ collector: ReferenceCollector) throws {
         try collector.encodeMet()
         self.init(records: collector.found, hasOtherStates: collector.hasOtherStates)
     }
-
-    var isEmpty: Bool { records.isEmpty }
 }
 
 /// The properties that all records of a key or collection share.

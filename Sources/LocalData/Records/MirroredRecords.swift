@@ -96,7 +96,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let listing = Listing(engine: engine)
         var names: Set<String> = []
         if run?.reason != .read {
-            let marks = MirroredLocations.namespace(of: way.source.namespace)
+            let marks = MirroredLocation.namespace(of: way.source.namespace)
             names.formUnion(try await listing.slots(in: way.source.domain, marks, name: way.source.name).addresses.map(\.name))
         }
         if way.kept == nil { return names.sorted() }
@@ -153,7 +153,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let own = try names.map { try slots.routes.slot(for: destination.key($0)) }
         let probes = try await Route.probes(own.map(\.route))
         let places = try zip(names, own).compactMap { name, slot in
-            try kept.place(of: slot.untyped, at: try slots.routes.slot(for: way.source.key(name)).id)
+            try windowPlaces.place(of: slot.untyped, at: try slots.routes.slot(for: way.source.key(name)).id)
         }
         guard places.count == own.count, let contents = try await kept.read(places) else { return [] }
         var looks: [Look] = []

@@ -30,14 +30,10 @@ struct RecordWork: Sendable {
     }
 
     static func += (left: inout RecordWork, right: RecordWork) {
-        left.moved += right.moved
-        left.converted += right.converted
-        left.expired += right.expired
-        left.waiting += right.waiting
-        left.reconciled += right.reconciled
-        left.mirrored += right.mirrored
+        for count in [\RecordWork.moved, \.converted, \.expired, \.waiting, \.reconciled, \.mirrored, \.bytes] {
+            left[keyPath: count] += right[keyPath: count]
+        }
         left.pending += right.pending
-        left.bytes += right.bytes
         left.residue += right.residue
         left.failures += right.failures
     }

@@ -52,7 +52,7 @@ struct SealedPlaces: EnginePart, Sendable {
     private static func namespaces(of key: AnyStorageKey, _ route: Route) -> [(StorageNamespace, bound: StorageNamespace)] {
         let slot = route.address.namespace
         let own = slot == .collections ? StorageNamespace.collection(route.address.name) : slot
-        var namespaces = [StorageNamespace.values, slot, own, MirroredLocations.namespace(of: own)].map { ($0, bound: $0) }
+        var namespaces = [StorageNamespace.values, slot, own, MirroredLocation.namespace(of: own)].map { ($0, bound: $0) }
         for version in 0...max(key.schemaVersion, 0) {
             // A backup is a copy of the sealed bytes of the slot, so its seal is bound to the slot's namespace.
             namespaces.append((Backups.namespace(of: own, version: version), bound: own))

@@ -27,10 +27,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private var isOver = false
 
         init(_ sequence: RecordSequence) {
-            router = sequence.router
-            collection = sequence.collection
-            filter = sequence.filter
-            onDamage = sequence.onDamage
+            (router, collection, filter, onDamage) = (sequence.router, sequence.collection, sequence.filter, sequence.onDamage)
             reader = router
         }
 

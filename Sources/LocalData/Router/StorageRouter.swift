@@ -70,7 +70,7 @@ public actor StorageRouter: EnginePart {
                 runtime: runtime),
             KeyRegistry(), configuration.events, applicationVersion: configuration.applicationVersion)
         let slots = SlotAccess(RouteTable(stores: wiring, judge: seals, witnesses: witnesses), configuration, history)
-        engine = Engine(slots, coder, history, ProgramCode(history))
+        engine = Engine(slots, coder, history, windows: ReleaseWindowSettler.self)
         stores = wiring
         follower = configuration.locksWithKeychain.map { [slots] in KeyringFollower(slots, keys, interval: $0) }
         follower?.start()
@@ -108,7 +108,8 @@ public actor StorageRouter: EnginePart {
             ledger, ExpiryWatch(ledger, runtime: configuration.runtime), router.history.quarantine.rehearsed(seals, rehearse),
             KeyRegistry(copying: router.history.registry, leading: routes), router.history.events,
             applicationVersion: configuration.applicationVersion)
-        engine = Engine(SlotAccess(routes, configuration, history), coder, history, ProgramCode(history, rehearsal: RehearsalNotes()))
+        let slots = SlotAccess(routes, configuration, history)
+        engine = Engine(slots, coder, history, windows: ReleaseWindowSettler.self, rehearsal: RehearsalNotes())
         stores = rehearsed
         serveParts()
     }

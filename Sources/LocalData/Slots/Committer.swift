@@ -26,9 +26,6 @@ struct Committer: Sendable {
             Change(route, .check(route.address, if: precondition), isCompanion: true)
         }
 
-        /// Whether observers may watch the slot. They watch the slots of keys, and not those of companions.
-        fileprivate var isWatched: Bool { !isCompanion }
-
         init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {
             (self.route, self.mutation, self.isCompanion) = (route, mutation, isCompanion)
         }
@@ -53,9 +50,7 @@ struct Committer: Sendable {
 
         /// The weakest durability of the changes that were applied.
         var durability: StorageDurability {
-            results.reduce(.durable) { least, result in
-                if case .applied(_, let durability) = result { min(least, durability) } else { least }
-            }
+            results.compactMap { if case .applied(_, let durability) = $0 { durability } else { nil } }.min() ?? .durable
         }
 
         /// Returns the record that a change stored; nil for a removal, and for a change that was not applied.
@@ -119,9 +114,7 @@ struct Committer: Sendable {
                     throw (error as? StorageError)?.after(part.count) ?? error
                 }
             }
-            if results.contains(where: \.isApplied) {
-                await noteCommit(first.route.domain, part.contains { changes[$0].mutation.expires })
-            }
+            if results.contains(where: \.isApplied) { await noteCommit(first.route.domain, part.contains { changes[$0].mutation.expires }) }
             publish(part, changes, receipt)
             await witness(part, changes, receipt)
             for index in part {
@@ -149,7 +142,7 @@ struct Committer: Sendable {
             if case .failed(let error) = receipt.results[index], error.outcome != .notApplied { isUncertain = true }
             guard receipt.results[index].isApplied else { continue }
             if let action = MigrationReport.Step.Action(changes[index]) { StepJournal.note(action, changes[index].route) }
-            if !changes[index].isWatched { continue }
+            if changes[index].isCompanion { continue }
             hub.publish(
                 receipt.record(of: changes[index], at: index), replacing: changes[index].replaced, at: changes[index].route.slot)
         }
@@ -159,7 +152,7 @@ struct Committer: Sendable {
     /// For witnessed keys, notes that a value exists or that it was removed.
     private func witness(_ part: [Int], _ changes: [Change], _ receipt: Receipt) async {
         for index in part where receipt.results[index].isApplied {
-            guard let witnesses = changes[index].route.witnesses, changes[index].isWatched else { continue }
+            guard let witnesses = changes[index].route.witnesses, !changes[index].isCompanion else { continue }
             switch changes[index].mutation.operation {
             case .put: await witnesses.noteValue(at: changes[index].route)
             case .tombstone, .delete: await witnesses.end(at: changes[index].route)
@@ -169,7 +162,7 @@ struct Committer: Sendable {
     }
 
     private func publishUnknownOutcome(_ part: [Int], _ changes: [Change]) {
-        for index in part where changes[index].isWatched { hub.publishUnknownOutcome(at: changes[index].route.slot) }
+        for index in part where !changes[index].isCompanion { hub.publishUnknownOutcome(at: changes[index].route.slot) }
     }
 
     // MARK: Reading back

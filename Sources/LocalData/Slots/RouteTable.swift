@@ -42,9 +42,7 @@ final class RouteTable: Sendable {
     /// Creates the table of a rehearsal, whose routes lead to the stores of the rehearsal. It begins with the chains of the given
     /// table. Chains that the rehearsal attaches do not change the given table.
     init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: any SealVerifier) {
-        self.stores = stores
-        self.judge = judge
-        witnesses = routes.witnesses?.rehearsed()
+        (self.stores, self.judge, witnesses) = (stores, judge, routes.witnesses?.rehearsed())
         gate = routes.gate
         let known = routes.policyChains.withLock(\.self)
         policyChains = Mutex(known)

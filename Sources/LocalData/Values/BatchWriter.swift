@@ -114,7 +114,7 @@ struct BatchWriter: EnginePart, Sendable {
         let coded: CodedRecord?
         let origin: RecordOrigin?
         /// The legacy location of a release window, with the contents that were read before the change.
-        let kept: MirroredLocations.Seen?
+        let kept: MirroredLocation.Seen?
     }
 
     /// Makes one attempt to commit changes. Returns false if one of their slots changed since this attempt read it.

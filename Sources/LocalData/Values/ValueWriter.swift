@@ -40,7 +40,7 @@ struct ValueWriter: EnginePart, Sendable {
     /// Writes a value, and then its mirror if a release window keeps a legacy location up to date. Returns nil if the slot has
     /// changed since it was read.
     private func write(
-        _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: MirroredLocations.Seen?
+        _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: MirroredLocation.Seen?
     ) async throws -> Void? {
         let coded = try await coder.complete(prepared, origin: origin)
         guard let revision = try await purger.change(coded.operation, slot.route, over: probe) else { return nil }

@@ -7,8 +7,6 @@ import BackendContract
 struct Mover: EnginePart, Sendable {
     let engine: Engine
 
-    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
-
     /// The content of a destination without a usable value.
     enum Occupant: Sendable {
         case none
@@ -166,7 +164,7 @@ struct Mover: EnginePart, Sendable {
         let prepared = try ValuePreparer(engine: engine).prepare(
             value, slot, WriteAttributes.carried(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        let kept = try MirroredLocations(engine: engine).declared(by: slot.untyped)
+        let kept = try windowPlaces.declared(by: slot.untyped)
         // `copied(from:)` keeps its sources. A release window keeps its legacy location until a sweep ends the window.
         let replaced = step.keepsSources ? [] : elsewhere
         let emptied = replaced.filter { $0.route.slot != kept?.route.slot }
@@ -189,18 +187,10 @@ struct Mover: EnginePart, Sendable {
         visit.residue = written.residue
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
-            await keep(
-                kept, MirroredRecord(written.record, origin), ReleaseWindowSettler.content(prepared, of: written.record, unless: source))
+            await windows.afterMove(of: MirroredRecord(written.record, origin), prepared, from: source, at: kept)
         }
         history.ledger.moved(to: route, from: readings.map(\.source.route), by: step.id)
         return .finished(visit)
-    }
-
-    /// Writes the mirror of a moved value to the legacy location of an open window. Writes nothing if another process has
-    /// changed the legacy location or the destination since the move.
-    private func keep(_ place: MirroredLocation, _ record: MirroredRecord, _ content: MirrorWriter.Content) async {
-        guard let contents = try? await mirrorWriter.outdated(record, at: place) else { return }
-        _ = await mirrorWriter.write(content, of: record, at: place, over: contents)
     }
 
     /// Quarantines the content of the destination that the new value replaces. A record from which the new value was made is
@@ -238,35 +228,5 @@ struct Mover: EnginePart, Sendable {
         case (.corrupt(let corruption), .corrupt(let now)) where now == corruption: throw route.corrupted(corruption)
         default: return nil
         }
-    }
-}
-
-/// The result of one visit of a key.
-struct Visit: Sendable {
-    var state: MigrationReport.State
-    var from: [StoragePlace] = []
-    var protectionBefore: ProtectionLevel?
-    var bytes = 0
-    var residue: [String] = []
-    var message: String?
-    /// The code of the error because of which the key needs another visit.
-    var errorCode: StorageError.Code?
-}
-
-extension Visit {
-    /// Returns the combined result of an earlier visit of the same key and this one.
-    func after(_ earlier: Visit?) -> Visit {
-        guard let earlier else { return self }
-        var visit = self
-        switch state {
-        case .unchanged, .mirrored, .purged, .absent: visit.state = earlier.state
-        case .removed where earlier.state != .moved: visit.state = earlier.state
-        default: break
-        }
-        visit.from = earlier.from.isEmpty ? from : earlier.from
-        visit.protectionBefore = earlier.protectionBefore ?? protectionBefore
-        visit.bytes = max(bytes, earlier.bytes)
-        visit.message = message ?? earlier.message
-        return visit
     }
 }

@@ -40,13 +40,13 @@ struct Origins: EnginePart, Sendable {
 
     /// Returns the origin of a record that replaces another one. If the key has no migration, this is the origin of the replaced record: a
     /// call may have moved records of a collection, and a copy that remained must not replace a later value.
-    func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocations.Seen? = nil) async throws -> RecordOrigin? {
+    func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocation.Seen? = nil) async throws -> RecordOrigin? {
         try await next(slot, over: probe, try await LegacyLocations(engine: engine).readReplaced(by: slot, except: kept), kept)
     }
 
     /// Like ``next(_:over:_:)``, with the contents of the legacy locations.
     func next(
-        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocation.Seen?
     ) async throws -> RecordOrigin? {
         if slot.key.hasMigration || !contents.lists.isEmpty || !contents.unreadable.isEmpty {
             return try await carried(slot, over: probe, contents, kept)
@@ -66,7 +66,7 @@ struct Origins: EnginePart, Sendable {
     /// - Throws: ``StorageError`` if a legacy location that wins conflicts cannot be read: its content could not be named, and would later
     ///   undo the change.
     func carried(
-        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen? = nil
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocation.Seen? = nil
     ) async throws -> RecordOrigin {
         // Reason: "With `.sourceWins`, an unreadable source blocks changes" in Docs/Decisions/Migration.md.
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
@@ -101,10 +101,10 @@ struct Origins: EnginePart, Sendable {
     /// so, the removal records it. Otherwise a program that keeps the window would take the emptied legacy location for a removal by an
     /// earlier release.
     func removed(
-        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocation.Seen?
     ) async throws -> RecordOrigin {
         var origin = try await carried(slot, over: probe, contents, kept)
-        if kept == nil, let place = try MirroredLocations(engine: engine).declared(by: slot), !place.isOpen,
+        if kept == nil, let place = try windowPlaces.declared(by: slot), !place.isOpen,
             contents.found.contains(where: { $0.route.slot == place.route.slot })
         {
             origin.noteReleased(place.name)
@@ -114,7 +114,7 @@ struct Origins: EnginePart, Sendable {
 
     /// Notes in the origin of a record what its writer read in the legacy location of a release window. Content that an earlier release
     /// wrote there is made durable before the origin names it. A mirror does not replace that content in the origin.
-    private func note(_ kept: MirroredLocations.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {
+    private func note(_ kept: MirroredLocation.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {
         let place = kept.place
         if !place.isOpen { return origin.noteReleased(place.name) }
         origin.noteOpen(place.name)

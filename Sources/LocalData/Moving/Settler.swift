@@ -167,8 +167,8 @@ private struct Settling<Value: Codable & Sendable>: EnginePart {
     }
 
     /// Applies the rules of a release window to the content of the destination.
-    private mutating func inWindow(_ settled: Reconciler.Settled<Value>) async throws -> ReleaseWindowSettler.Outcome {
-        let outcome = try await ReleaseWindowSettler(engine: engine).settle(slot, run, settled)
+    private mutating func inWindow(_ settled: Settled<Value>) async throws -> WindowOutcome {
+        let outcome = try await windows.settle(slot, run, settled)
         if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
         return outcome
     }

@@ -7,9 +7,13 @@ final class Engine: Sendable {
     let coder: RecordCoder
     let history: History
     let program: ProgramCode
+    let windows: any WindowRules.Type
 
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    init(
+        _ slots: SlotAccess, _ coder: RecordCoder, _ history: History, windows: any WindowRules.Type, rehearsal: RehearsalNotes? = nil
+    ) {
+        (self.slots, self.coder, self.history, self.windows) = (slots, coder, history, windows)
+        program = ProgramCode(history, rehearsal: rehearsal)
     }
 }
 
@@ -23,11 +27,9 @@ extension EnginePart {
     var coder: RecordCoder { engine.coder }
     var history: History { engine.history }
     var program: ProgramCode { engine.program }
-}
-
-extension EnginePart {
-    var executor: MoveExecutor { MoveExecutor(engine: engine) }
     var origins: Origins { Origins(engine: engine) }
+    var windowPlaces: WindowPlaces { WindowPlaces(engine: engine) }
+    var windows: any WindowRules { engine.windows.init(engine: engine) }
 
     /// Makes content durable that was found in a slot, not written by this call. Returns the achieved durability.
     /// - Parameter origin: The origin of the content, if it is known.

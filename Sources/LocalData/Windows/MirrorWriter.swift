@@ -32,7 +32,7 @@ struct MirrorWriter: EnginePart, Sendable {
 
     /// Writes the mirror of a value that was just written to the destination. If that fails, the mirror stays pending.
     func write(
-        _ prepared: EncodedValue, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocations.Seen
+        _ prepared: EncodedValue, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocation.Seen
     ) async {
         let record = MirroredRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
         guard kept.place.isOpen, let older = prepared.older.first, let contents = await seen(record, kept) else { return }
@@ -43,7 +43,7 @@ struct MirrorWriter: EnginePart, Sendable {
     /// Writes the mirror of a removal.
     /// - Returns: The error if it could not be written. Nil if the legacy location is up to date, was changed since it was read, or
     ///   contains a record of another type; also nil if the window is over.
-    func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocations.Seen) async -> StorageError? {
+    func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocation.Seen) async -> StorageError? {
         let place = kept.place
         guard place.isOpen else { return nil }
         let record = MirroredRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
@@ -57,7 +57,7 @@ struct MirrorWriter: EnginePart, Sendable {
 
     /// Returns the content of the legacy location from before the record was written. If it could not be read then, reads it now, with
     /// ``outdated(_:at:)``.
-    private func seen(_ record: MirroredRecord, _ kept: MirroredLocations.Seen) async -> MirrorContents? {
+    private func seen(_ record: MirroredRecord, _ kept: MirroredLocation.Seen) async -> MirrorContents? {
         if let contents = kept.contents { return contents }
         return try? await outdated(record, at: kept.place)
     }

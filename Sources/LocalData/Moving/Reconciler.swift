@@ -9,31 +9,6 @@ struct Reconciler: EnginePart, Sendable {
     private var mover: Mover { Mover(engine: engine) }
     private var sourceReader: SourceReader { SourceReader(engine: engine) }
 
-    /// The content of a settled destination.
-    enum Settled<Value: Sendable>: Sendable {
-        case value(StorageRecord, Value)
-        case removed(StorageTombstone)
-
-        var metadata: StorageMetadata {
-            switch self {
-            case .value(let record, _): record.metadata
-            case .removed(let tombstone): tombstone.metadata
-            }
-        }
-
-        var revision: StorageRevision {
-            switch self {
-            case .value(let record, _): record.revision
-            case .removed(let tombstone): tombstone.revision
-            }
-        }
-
-        var isRemoved: Bool { if case .removed = self { true } else { false } }
-
-        /// The record of the value; nil after a removal.
-        var record: StorageRecord? { if case .value(let record, _) = self { record } else { nil } }
-    }
-
     /// Compares a destination with its legacy locations, and deletes copies and resolves conflicts there.
     /// - Parameter kept: The slot of a legacy location that a release window keeps up to date; it stays unchanged here. Nil if
     ///   there is none.

@@ -5,7 +5,7 @@ import BackendRuntime
 ///
 /// It applies the changes that an earlier release made in the legacy location to the destination. In a sweep, it also
 /// writes the mirror to the legacy location, or ends the window.
-struct ReleaseWindowSettler: EnginePart, Sendable {
+struct ReleaseWindowSettler: WindowRules {
     let engine: Engine
 
     private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
@@ -13,20 +13,11 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     private var mover: Mover { Mover(engine: engine) }
     private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
 
-    /// The result of settling a key.
-    enum Outcome: Sendable {
-        /// No release window applies. The caller continues with the ordinary state table.
-        case ordinary
-        /// This visit or another process changed the destination after it was read. The caller re-reads it.
-        case lookAgain(Visit?)
-        case settled(Visit)
-    }
-
     /// The data that the steps of one visit share.
     private struct Work<Value: Codable & Sendable>: Sendable {
         let slot: Slot<Value>
         let run: MigrationRun
-        let settled: Reconciler.Settled<Value>
+        let settled: Settled<Value>
         let record: MirroredRecord
         let place: MirroredLocation
         let step: MigrationStep<Value>
@@ -35,7 +26,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         var value: Value? { if case .value(_, let value) = settled { value } else { nil } }
     }
 
-    func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ settled: Reconciler.Settled<Value>) async throws -> Outcome {
+    func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>) async throws -> WindowOutcome {
         guard slot.key.hasMigration else { return .ordinary }
         let isRead = run.reason == .read
         if isRead, slot.key.releaseWindow == nil { return .ordinary }
@@ -47,8 +38,8 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
             case .removed(let tombstone): MirroredRecord(tombstone, origin)
             }
         let places = mirroredLocations
-        if !isRead { for place in try places.released(of: slot.untyped, origin) { await clear(place) } }
-        guard let place = try places.place(of: slot.untyped, origin, toEnd: !isRead),
+        if !isRead { for place in try windowPlaces.released(of: slot.untyped, origin) { await clear(place) } }
+        guard let place = try windowPlaces.place(of: slot.untyped, origin, toEnd: !isRead),
             let step = slot.key.migrations.first(where: { $0.id == place.migration })?.step(for: Value.self), !step.isAggregating
         else { return .ordinary }
         try await settleSource(of: place, run)
@@ -106,7 +97,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     ///     earlier release expires itself.
     private func fold<Value>(
         _ source: SourceRecord, _ work: Work<Value>, keeps: Bool, isConflict: Bool = false
-    ) async throws -> Outcome {
+    ) async throws -> WindowOutcome {
         let (slot, place, route) = (work.slot, work.place, work.slot.route)
         try mover.checkProtection(of: work.step.sources, work.step.options, slot.untyped)
         guard let older = try await value(of: source, work) else {
@@ -133,7 +124,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
         guard let written else { return .lookAgain(nil) }
         history.ledger.moved(to: route, from: [place.route], by: work.step.id)
         // With a `merge`, the mirror is the result of the merge and not the value of the earlier release.
-        let content = Self.content(prepared, of: written.record, unless: work.step.kept?.merge == nil ? source.record : nil)
+        let content = Self.content(prepared, of: written.record.metadata, unless: work.step.kept?.merge == nil ? source.record : nil)
         await mirror(content, MirroredRecord(written.record, origin), work)
         return .lookAgain(
             Visit(
@@ -144,13 +135,21 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     /// Returns the content of the mirror after a value was moved from the legacy location to the destination. A record of an
     /// earlier release stays unchanged, byte for byte. A value of another program becomes a record of LocalData.
     /// - Parameters:
-    ///   - record: The record of the destination. The mirror of its value has the same expiry.
+    ///   - metadata: The metadata of the destination's record. The mirror of its value has the same expiry.
     ///   - older: The record of the legacy location; nil if the mirror must be made from the value.
-    static func content(_ prepared: EncodedValue, of record: StorageRecord, unless older: StorageRecord?) -> MirrorWriter.Content {
+    private static func content(
+        _ prepared: EncodedValue, of metadata: StorageMetadata, unless older: StorageRecord?
+    ) -> MirrorWriter.Content {
         if let older, !older.isForeign { return .unchanged(older) }
-        return prepared.older.first.map { .value($0.mirroring(record.metadata, of: prepared.route, over: older)) } ?? older.map(
+        return prepared.older.first.map { .value($0.mirroring(metadata, of: prepared.route, over: older)) } ?? older.map(
             MirrorWriter.Content.unchanged)
             ?? .removal
+    }
+
+    func afterMove(of record: MirroredRecord, _ prepared: EncodedValue, from source: StorageRecord?, at place: MirroredLocation) async {
+        guard let contents = try? await mirrorWriter.outdated(record, at: place) else { return }
+        let content = Self.content(prepared, of: record.metadata, unless: source)
+        _ = await mirrorWriter.write(content, of: record, at: place, over: contents)
     }
 
     /// Returns the value that the migration makes from a record of the legacy location; nil if the record cannot be decoded.
@@ -165,7 +164,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     }
 
     /// Removes the value of the destination, because an earlier release removed it in the legacy location.
-    private func remove<Value>(_ work: Work<Value>) async throws -> Outcome {
+    private func remove<Value>(_ work: Work<Value>) async throws -> WindowOutcome {
         let isLasting = try await settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
         return try await writeTombstone(work, isMade: isLasting).map {
@@ -195,7 +194,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     /// Applies the key's conflict policy to a change by an earlier release that may not have read the key's value. The losing
     /// value is quarantined first.
     /// - Parameter source: The value that the earlier release wrote; nil if it removed the value.
-    private func decide<Value>(_ source: SourceRecord?, _ work: Work<Value>) async throws -> Outcome {
+    private func decide<Value>(_ source: SourceRecord?, _ work: Work<Value>) async throws -> WindowOutcome {
         guard let source else {
             guard case .sourceWins = work.slot.key.conflictPolicy else {
                 return try await finish(work, isMirrored: false, isMarked: false, state: .resolved)
@@ -237,7 +236,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
             "The legacy location has another value than \(work.slot.route.domain), and it cannot be read. Both values are unchanged.")
     }
 
-    private func replace<Value>(with value: Value, of source: SourceRecord, _ work: Work<Value>) async throws -> Outcome {
+    private func replace<Value>(with value: Value, of source: SourceRecord, _ work: Work<Value>) async throws -> WindowOutcome {
         try mover.checkProtection(of: work.step.sources, work.step.options, work.slot.untyped)
         _ = try await settledDurability(of: work.place.route, nil)
         var origin = try await origins.made(of: [source], migration: nil, for: work.slot.route)
@@ -278,7 +277,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     /// Reconciles the other legacy locations with the destination. Then writes the mirror to this one, or ends the window.
     private func finish<Value>(
         _ work: Work<Value>, isMirrored: Bool, isMarked: Bool, state: MigrationReport.State? = nil
-    ) async throws -> Outcome {
+    ) async throws -> WindowOutcome {
         let (slot, place, record) = (work.slot, work.place, work.record)
         guard
             var visit = try await Reconciler(engine: engine).reconcile(
@@ -344,7 +343,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     /// Ends the window. The record of the destination first states the end, durably. Then the mark and the legacy copy are
     /// deleted.
     /// Reason: "The record states the end before the mirror is deleted" in Docs/Decisions/ReleaseWindows.md.
-    private func end<Value>(_ work: Work<Value>, _ visit: Visit) async throws -> Outcome {
+    private func end<Value>(_ work: Work<Value>, _ visit: Visit) async throws -> WindowOutcome {
         guard try await mirrorWriter.release(work.record, at: work.place) else { return .lookAgain(visit) }
         _ = try await settledDurability(of: work.slot.route, nil)
         var visit = visit
@@ -359,7 +358,7 @@ struct ReleaseWindowSettler: EnginePart, Sendable {
     }
 }
 
-extension ReleaseWindowSettler.Outcome {
+extension WindowOutcome {
     /// Returns this outcome with the state `resolved`, for a visit that decided a conflict.
     fileprivate func resolved(from place: MirroredLocation) -> Self {
         guard case .lookAgain(var visit?) = self else { return self }

@@ -38,7 +38,7 @@ extension MoveExecutor {
     }
 
     /// Deletes several copies in one commit.
-    /// - Returns: Whether they are certainly gone. If not, each must be deleted by itself.
+    /// - Returns: Whether they are certainly gone. If not, each must be deleted separately.
     private func purgeTogether(_ copies: [SourceRecord], for destinations: [Route], achieved: StorageDurability) async -> Bool {
         guard copies.count > 1, let first = copies.first?.route, first.capabilities.atomicBatch,
             copies.allSatisfy({ $0.route.slot.store == first.slot.store }), isCertain(achieved, first, destinations[0])
@@ -82,7 +82,7 @@ extension MoveExecutor {
         guard copy.record.metadata.origin != nil, let origin = try? await coder.origin(of: copy.record.metadata, copy.route),
             origin.mirrors != nil
         else { return [change] }
-        let mark = copy.route.beside(in: MirroredLocations.namespace(of: copy.route.address.namespace))
+        let mark = copy.route.beside(in: MirroredLocation.namespace(of: copy.route.address.namespace))
         return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true), change]
     }
 

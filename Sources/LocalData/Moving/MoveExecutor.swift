@@ -38,7 +38,10 @@ struct MoveExecutor: EnginePart, Sendable {
     /// - Returns: Nil if one of the slots has changed since it was read. If the store has atomic batches, nothing was written then.
     /// - Throws: ``StorageError``; with the outcome `unknown` if a value could not be read back.
     func run(_ moves: Moves, check: (Int, StorageRecord) async throws -> Void = { _, _ in }) async throws -> Outcome? {
-        let receipt = try await write(moves, check: check)
+        await outcome(try await write(moves, check: check), moves)
+    }
+
+    private func outcome(_ receipt: Committer.Receipt, _ moves: Moves) async -> Outcome? {
         guard receipt.isCommitted else { return nil }
         return Outcome(
             records: moves.writes.indices.compactMap { receipt.record(of: moves.writes[$0], at: $0) }, durability: receipt.durability,
@@ -61,15 +64,12 @@ struct MoveExecutor: EnginePart, Sendable {
         _ prepared: EncodedValue, _ slot: Slot<Value>, origin: RecordOrigin?, if precondition: StorageMutation.Precondition,
         with companions: [Committer.Change?] = [], replacing copies: [SourceRecord] = [], for holder: ReferenceHolder
     ) async throws -> Outcome? {
-        let put = try await put(prepared, origin: origin, if: precondition, for: holder)
         let moves = Moves(
-            writes: [put], companions: companions.compactMap(\.self), copies: copies, destinations: copies.map { _ in slot.route })
+            writes: [try await put(prepared, origin: origin, if: precondition, for: holder)], companions: companions.compactMap(\.self),
+            copies: copies, destinations: copies.map { _ in slot.route })
         let receipt = try await write(moves) { _ = try await coder.decode($1, slot) }
         if case .corrupt(let corruption)? = receipt.conflict { throw slot.route.corrupted(corruption) }
-        guard let record = receipt.record(of: put, at: 0) else { return nil }
-        return Outcome(
-            records: [record], durability: receipt.durability,
-            residues: await purge(copies, for: moves.destinations, achieved: receipt.durability))
+        return await outcome(receipt, moves)
     }
 
     /// Returns the change that writes an encoded value. First stores the records to which the value refers.
@@ -92,4 +92,8 @@ struct MoveExecutor: EnginePart, Sendable {
         guard case .applied(let revision?, let durability) = receipt.results[0] else { return nil }
         return (revision, durability)
     }
+}
+
+extension EnginePart {
+    var executor: MoveExecutor { MoveExecutor(engine: engine) }
 }

@@ -11,9 +11,7 @@ final class RecordMeter: Sendable {
 
     /// - Parameter total: How many there are, as far as that is known.
     init(_ total: Int?, _ clock: any RuntimeClock) {
-        self.total = total
-        self.clock = clock
-        start = clock.now
+        (self.total, self.clock, start) = (total, clock, clock.now)
     }
 
     /// Counts one more.

@@ -51,7 +51,7 @@ struct LegacyLocations: EnginePart, Sendable {
     /// direction. In the other direction, the reads could miss a value that moves past them.
     /// - Parameter kept: A legacy location that was already read. It is not read again if its release window is open.
     /// - Returns: The contents, those of the latest location first.
-    func read(for slot: UntypedSlot, except kept: MirroredLocations.Seen? = nil) async throws -> Contents {
+    func read(for slot: UntypedSlot, except kept: MirroredLocation.Seen? = nil) async throws -> Contents {
         guard slot.key.hasMigration else { return .none }
         var contents = Contents()
         for (source, route) in try all(of: slot).reversed() where kept?.place.isOpen != true || route.slot != kept?.place.route.slot {
@@ -64,7 +64,7 @@ struct LegacyLocations: EnginePart, Sendable {
     /// records.
     /// - Parameter lists: The contents of these lists, if they were already read.
     func readReplaced(
-        by slot: UntypedSlot, except kept: MirroredLocations.Seen? = nil, lists: Contents? = nil
+        by slot: UntypedSlot, except kept: MirroredLocation.Seen? = nil, lists: Contents? = nil
     ) async throws -> Contents {
         var contents = try await read(for: slot, except: kept)
         guard slot.key.membership?.gathered != nil else { return contents }

@@ -26,8 +26,7 @@ final class ExpiryWatch: Sendable {
     private let state = Mutex(State())
 
     init(_ ledger: MigrationLedger, runtime: Runtime) {
-        self.ledger = ledger
-        self.runtime = runtime
+        (self.ledger, self.runtime) = (ledger, runtime)
     }
 
     /// Returns whether a record is expired and may be purged. If it is expired but must be kept, the ledger notes that it was found expired

@@ -194,7 +194,7 @@ struct CatalogLint: EnginePart, Sendable {
                 _ kind: CatalogProblem.Kind, _ code: StorageError.Code, _ message: String, _ remedy: String
             ) -> CatalogProblem { CatalogProblem(kind, entry.key, at: older.displayName, code, message, remedy) }
             var problems: [CatalogProblem] = []
-            do { _ = try MirroredLocations(engine: engine).place(of: slot, nil) } catch {
+            do { _ = try windowPlaces.place(of: slot, nil) } catch {
                 let error = error as? StorageError
                 problems.append(
                     problem(.unusableWindow, error?.code ?? StorageError.unsupported, error?.message ?? "", "Change the key's migration."))
