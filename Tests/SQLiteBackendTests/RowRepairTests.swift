@@ -44,6 +44,47 @@
             return row
         }
 
+        @Test func `a row counts as stored only if every bit equals what was written`() async throws {
+            let target = try await AttackTarget()
+            let store = target.store()
+            _ = try await store.read(Self.aim)
+            let session = try #require(store.file.session)
+            func isStored(_ row: RawRecord) throws -> Bool {
+                try session.isStored([WrittenRows.Row(slot: Array(row.slot), version: row.version, sealed: Array(row.sealed))])
+            }
+            let written = try target.row(Self.aim)
+            #expect(try isStored(written))
+            for flip in Self.flips(written) where flip.column != "id" { #expect(try !isStored(Self.flip(written, flip)), "\(flip)") }
+            let change = try await store.applyComparing([.put(.bytes([9]), at: Self.aim)])
+            #expect(change.results.allSatisfy(\.isApplied) && change.isStored)
+            #expect(try !isStored(written))
+            #expect(try await !store.applyComparing([.delete(Self.aim)]).isStored)
+        }
+
+        @Test func `a change of a value that its caller has read needs the revision, and removes its labels`() async throws {
+            let target = try await AttackTarget()
+            let store = target.store()
+            let namespace = StorageNamespace("notes")
+            let address = StorageAddress("labelled", in: namespace)
+            let metadata = StorageMetadata(typeTag: "Note", attributes: ["colour": "red"])
+            let red = StorageQuery(namespace, [.attribute("colour", "red")])
+            _ = try await store.apply(.put(.bytes([1]), metadata, at: address))
+            let record = try #require(try await store.read(address).record)
+            #expect(try await store.count(red) == 1)
+            var change = StorageMutation.put(.bytes([2]), StorageMetadata(typeTag: "Note"), at: address, if: .revision(record.revision))
+            change.knownMetadata = record.metadata
+            #expect(try await store.apply(change).isApplied)
+            #expect(try await store.count(red) == 0)
+            // The revision is no longer that of the value.
+            let conflict = try await store.apply(change)
+            guard case .conflict(.value(let found)) = conflict else { return #expect(Bool(false), "\(conflict)") }
+            #expect(found.payload == .bytes([2]))
+            var deletion = StorageMutation.delete(address, if: .revision(found.revision))
+            deletion.knownMetadata = found.metadata
+            #expect(try await store.apply(deletion).isApplied)
+            #expect(try await store.read(address) == .absent)
+        }
+
         @Test func `after any bit of a row was flipped, its name can be set and removed again`() async throws {
             let target = try await AttackTarget()
             let original = try target.row(Self.aim)

@@ -50,6 +50,9 @@ public struct StorageMutation: Hashable, Sendable {
     public var operation: Operation
     /// The condition under which the change is made.
     public var precondition: Precondition
+    /// The metadata of the value that the precondition ``Precondition/revision(_:)`` requires, if the caller has read it. A store then need
+    /// not read more of the value than its revision.
+    package var knownMetadata: StorageMetadata?
 
     /// Creates a mutation.
     public init(_ address: StorageAddress, _ operation: Operation, if precondition: Precondition = .none) {

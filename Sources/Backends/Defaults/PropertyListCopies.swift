@@ -26,9 +26,7 @@ package struct PropertyListCopies: Sendable {
     ///   - deadline: How long a call may take.
     ///   - runtime: The clock, the files and the lanes (serial queues for blocking work).
     package init(directory: String, deadline: Duration, runtime: Runtime) {
-        self.directory = directory
-        self.deadline = deadline
-        self.runtime = runtime
+        (self.directory, self.deadline, self.runtime) = (directory, deadline, runtime)
         lane = runtime.makeLane("defaults.copies")
     }
 

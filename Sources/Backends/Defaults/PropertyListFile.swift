@@ -34,10 +34,7 @@ final class PropertyListFile: Sendable {
     ) {
         self.path = path
         self.lockPath = lockPath
-        self.quarantineDirectory = quarantineDirectory
-        self.isPrivate = isPrivate
-        self.runtime = runtime
-        self.report = report
+        (self.quarantineDirectory, self.isPrivate, self.runtime, self.report) = (quarantineDirectory, isPrivate, runtime, report)
     }
 
     // MARK: The snapshot

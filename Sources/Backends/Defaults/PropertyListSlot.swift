@@ -33,9 +33,7 @@ final class PropertyListSlot: Sendable {
     private let derived = Mutex(Derived())
 
     init(address: StorageAddress, value: NativeValue?, metadata: NativeValue?) {
-        self.address = address
-        self.value = value
-        self.metadata = metadata
+        (self.address, self.value, self.metadata) = (address, value, metadata)
     }
 
     /// Creates a slot for a payload, the content of a value.

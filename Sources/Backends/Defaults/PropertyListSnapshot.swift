@@ -40,11 +40,7 @@ final class PropertyListSnapshot: Sendable {
     ) {
         self.status = status
         self.bytes = bytes
-        self.content = content
-        self.hold = hold
-        self.readAt = readAt
-        self.isSettled = isSettled
-        self.isDurable = isDurable
+        (self.content, self.hold, self.readAt, self.isSettled, self.isDurable) = (content, hold, readAt, isSettled, isDurable)
     }
 
     /// Returns the snapshot of a file that does not exist.

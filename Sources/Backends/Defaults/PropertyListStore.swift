@@ -60,10 +60,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
             path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, isPrivate: isPrivate, runtime: runtime,
             report: report)
         let lane = runtime.makeLane("defaults.\(Self.suiteName(ofPath: path))")
-        self.file = file
-        self.lane = lane
-        self.deadline = deadline
-        self.runtime = runtime
+        (self.file, self.lane, self.deadline, self.runtime) = (file, lane, deadline, runtime)
         loads = GroupCommit(lane: lane, clock: runtime.clock) { requests, deadline, _ in
             // One read of the file answers all requests that arrived before it.
             let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }

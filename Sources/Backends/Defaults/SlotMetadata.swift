@@ -108,9 +108,7 @@ struct SlotMetadata {
     }
 
     init(subject: Subject, revision: StorageRevision, metadata: StorageMetadata) {
-        self.subject = subject
-        self.revision = revision
-        self.metadata = metadata
+        (self.subject, self.revision, self.metadata) = (subject, revision, metadata)
     }
 
     private static func metadata(_ entries: [String: NativeValue]) -> StorageMetadata {

@@ -61,9 +61,7 @@
             self.lockFile = lockFile
             self.deadline = deadline
             self.promptDeadline = promptDeadline
-            self.allowsPlainTransport = allowsPlainTransport
-            self.runtime = runtime
-            self.connection = connection
+            (self.allowsPlainTransport, self.runtime, self.connection) = (allowsPlainTransport, runtime, connection)
             writeLane = runtime.makeLane("keyring-write")
             layout = ItemLayout(service: service, style: style)
             directory = KeyringsDirectory(path: keyringsDirectory, files: runtime.files)

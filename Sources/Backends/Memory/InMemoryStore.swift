@@ -54,10 +54,7 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
             state.stores += 1
             return (identifier, state.stores)
         }
-        self.medium = medium
-        self.capabilities = capabilities
-        self.identifier = identifier
-        self.number = number
+        (self.medium, self.capabilities, self.identifier, self.number) = (medium, capabilities, identifier, number)
         self.identity =
             identity ?? BackendIdentity(kind: "memory", store: String(identifier.0, radix: 16) + "-" + String(identifier.1, radix: 16))
     }

@@ -23,7 +23,7 @@
         private let state = Mutex(State())
 
         /// Creates notes that are empty in memory.
-        package init(_ place: @escaping Place) { self.place = place }
+        init(_ place: @escaping Place) { self.place = place }
 
         /// The limit of these notes on this machine; nil if there is none.
         var warning: String? { state.withLock(\.warning) }

@@ -11,9 +11,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Creates an error.
     package init(number: Int32, operation: String, path: String) {
-        self.number = number
-        self.operation = operation
-        self.path = path
+        (self.number, self.operation, self.path) = (number, operation, path)
     }
 
     /// The operation, the path and the system's name for the error.
@@ -74,16 +72,8 @@ package struct FileStatus: Hashable, Sendable {
         device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64, permissions: UInt32, owner: UInt32, group: UInt32,
         isRegular: Bool, isDirectory: Bool
     ) {
-        self.device = device
-        self.inode = inode
-        self.size = size
-        self.modified = modified
-        self.changed = changed
-        self.permissions = permissions
-        self.owner = owner
-        self.group = group
-        self.isRegular = isRegular
-        self.isDirectory = isDirectory
+        (self.device, self.inode, self.size, self.modified, self.changed) = (device, inode, size, modified, changed)
+        (self.permissions, self.owner, self.group, self.isRegular, self.isDirectory) = (permissions, owner, group, isRegular, isDirectory)
     }
 }
 
@@ -96,13 +86,6 @@ package struct FileContents: Sendable {
     package var status: FileStatus
     /// Keeps the inode number in use.
     package var hold: any FileHold
-
-    /// Creates contents.
-    package init(bytes: [UInt8], status: FileStatus, hold: any FileHold) {
-        self.bytes = bytes
-        self.status = status
-        self.hold = hold
-    }
 }
 
 /// Keeps a file open, so that no other file gets its inode number.

@@ -17,8 +17,6 @@ package struct HostFacts: Sendable {
     package init(bootID: String?, processID: Int32, environment: [String: String], executableName: String, homeDirectory: String?) {
         self.bootID = bootID
         self.processID = processID
-        self.environment = environment
-        self.executableName = executableName
-        self.homeDirectory = homeDirectory
+        (self.environment, self.executableName, self.homeDirectory) = (environment, executableName, homeDirectory)
     }
 }

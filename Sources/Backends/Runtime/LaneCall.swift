@@ -72,9 +72,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
     init(clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool) {
         state = Mutex(State(deadline: deadline))
         patience = clock.now.duration(to: deadline)
-        self.clock = clock
-        self.deadline = deadline
-        self.isMutation = isMutation
+        (self.clock, self.deadline, self.isMutation) = (clock, deadline, isMutation)
     }
 
     /// Whether the call has ended: it has a result, or its caller has left.

@@ -23,11 +23,7 @@ package struct Runtime: Sendable {
         makeLane: @escaping @Sendable (String) -> any Lane, files: any FileSystem, host: HostFacts
     ) {
         self.clock = clock
-        self.randomness = randomness
-        self.tasks = tasks
-        self.makeLane = makeLane
-        self.files = files
-        self.host = host
+        (self.randomness, self.tasks, self.makeLane, self.files, self.host) = (randomness, tasks, makeLane, files, host)
     }
 
     /// The runtime of the real machine.

@@ -14,7 +14,7 @@
     /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or
     /// another one. Changes that wait at the same time share one transaction and one flush. A change is on the disk
     /// when it is acknowledged. The first change creates the database; a read never does.
-    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend, CountedBackend, OrderedBackend {
+    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend, CountedBackend, BulkBackend {
         /// The path of the file, with every symbolic link resolved when the store was created.
         package let identity: BackendIdentity
 
@@ -76,15 +76,9 @@
             let lane = runtime.makeLane("sqlite.\(name)")
             let follower = anchor.map { AnchorFollower($0, runtime: runtime) }
             let file = DatabaseFile(path: path, lockPath: lockPath, lane: lane, runtime: runtime, follower: follower)
-            self.lane = lane
-            self.file = file
-            self.keys = keys
-            self.source = source
+            (self.lane, self.file, self.keys, self.source) = (lane, file, keys, source)
             sources = [source] + otherSources
-            self.context = context
-            self.otherSealedIDs = otherSealedIDs
-            self.deadline = deadline
-            self.runtime = runtime
+            (self.context, self.otherSealedIDs, self.deadline, self.runtime) = (context, otherSealedIDs, deadline, runtime)
             readLane = runtime.makeLane("sqlite.\(name).read")
             scanLane = runtime.makeLane("sqlite.\(name).scan")
             // Reason: "A large call is a group alone" in Docs/Decisions/LocksAndCommits.md.
@@ -287,6 +281,27 @@
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Its outcome states whether the changes may have
         ///   been applied.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+            try await apply(mutations, noting: nil)
+        }
+
+        /// Compares puts and checks. A deletion is not compared.
+        package func applyComparing(
+            _ mutations: [StorageMutation]
+        ) async throws(BackendError) -> (results: [MutationResult], isStored: Bool) {
+            let written = mutations.contains { $0.operation == .delete } ? nil : WrittenRows()
+            let results = try await apply(mutations, noting: written)
+            guard let written, results.allSatisfy(\.isApplied), let session = session(.fresh) else { return (results, false) }
+            let isStored = try? await readLane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: false) {
+                (_) throws(BackendError) in
+                try session.isStored(written.rows)
+            }
+            return (results, isStored == true)
+        }
+
+        /// - Parameter written: Receives the rows that the call writes; nil to note none.
+        private func apply(
+            _ mutations: [StorageMutation], noting written: WrittenRows?
+        ) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             try mutations.requireDistinctAddresses()
@@ -301,7 +316,7 @@
                         known = try await openedOrCreated(&deadline)
                         continue
                     }
-                    let request = CommitRequest(session: session, mutations: mutations)
+                    let request = CommitRequest(session: session, mutations: mutations, written: written)
                     switch try await commits.submit(request, deadline: deadline, isMutation: true) {
                     case .results(let results): return results
                     case .outdated: known = try await opened(insteadOf: session, &deadline)

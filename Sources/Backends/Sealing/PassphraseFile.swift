@@ -20,9 +20,7 @@ package struct PassphraseCost: Hashable, Sendable {
     /// Creates a cost. The limits are: 128 · N · r at most 1 GiB, r and p at most 16. A cost outside of the limits is
     /// accepted here, but a file with it is neither written nor opened.
     package init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
-        self.logN = logN
-        self.blockSize = blockSize
-        self.parallelism = parallelism
+        (self.logN, self.blockSize, self.parallelism) = (logN, blockSize, parallelism)
     }
 
     /// Returns a cost that may be too low to protect a passphrase, for tests.

@@ -40,9 +40,7 @@ package struct PassphraseSource: KeySource {
         path: String, name: String? = nil, cost: PassphraseCost = .recommended, deadline: Duration, runtime: Runtime,
         passphrase: @escaping @Sendable () async throws -> String
     ) {
-        self.path = path
-        self.cost = cost
-        self.passphrase = passphrase
+        (self.path, self.cost, self.passphrase) = (path, cost, passphrase)
         files = KeyFiles("passphrase", deadline: deadline, runtime: runtime)
         identifier = "passphrase file \(path)"
         pin = "passphrase \(name ?? lastComponent(of: path))"

@@ -31,10 +31,7 @@ package actor SealingKeys {
             all: @escaping @Sendable () async throws(BackendError) -> Set<KeyIdentity>,
             renew: @escaping @Sendable () async throws(BackendError) -> Bool = { () throws(BackendError) in false }
         ) {
-            self.recorded = recorded
-            self.record = record
-            self.all = all
-            self.renew = renew
+            (self.recorded, self.record, self.all, self.renew) = (recorded, record, all, renew)
         }
 
         /// Pins that record nothing. Then only the contents of the stores show that a key must exist.
@@ -79,10 +76,7 @@ package actor SealingKeys {
     package init(
         pins: Pins, uses: any KeyUses = NoOtherUses(), clock: (any RuntimeClock)? = nil, randomBytes: @escaping @Sendable (Int) -> [UInt8]
     ) {
-        self.pins = pins
-        self.uses = uses
-        self.clock = clock
-        self.randomBytes = randomBytes
+        (self.pins, self.uses, self.clock, self.randomBytes) = (pins, uses, clock, randomBytes)
     }
 
     /// Returns the keys of a source, for opening data. Never creates a key. Records nothing, so that a wrong key that

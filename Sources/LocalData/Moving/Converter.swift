@@ -13,36 +13,24 @@ struct Converter: EnginePart, Sendable {
         let holder: ReferenceHolder
         /// The schema version of the stored record.
         let version: Int
-        let backup: Committer.Change?
+        var backup: Committer.Change?
+        /// Whether only derived attributes are added.
+        var isDerivation = false
 
         /// The precondition that the slot still holds the record.
         var unchanged: StorageMutation.Precondition { .revision(record.revision) }
     }
 
-    /// Returns the conversion of a record to the form that its key declares; nil if the record has this form and the key's type tag.
+    /// Returns the conversion of a record to the form that its key declares; nil if the record has this form, the key's type tag, and the
+    /// attributes that its collection derives. If only these are missing, the conversion keeps the value and its time of change.
     func conversion<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
         let decoded = try await coder.read(record, slot)
-        guard decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag else { return nil }
-        return try await conversion(of: record, to: decoded, slot)
-    }
-
-    /// Returns a conversion that adds the derived attributes of the collection to a record; nil if the record has them. Unless the record is
-    /// outdated, it changes neither the value nor the value's time of change.
-    func derivation<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
+        if decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag { return try await conversion(of: record, to: decoded, slot) }
         guard coder.lacksDerivedAttributes(record.metadata, slot) else { return nil }
-        let decoded = try await coder.read(record, slot)
-        // A program of an earlier version may have written the record after the sweep had converted the collection.
-        if decoded.isOutdated { return try await conversion(of: record, to: decoded, slot) }
-        var facts = WriteAttributes.kept(record.metadata)
-        facts.keepsTime = true
-        let past = try await coder.origin(of: record.metadata, slot.route)
-        var origin = past
-        // In a release window, the mirror names the revision of the stored record. The origin lists it, so the mirror remains valid.
-        origin?.recordRewrite(of: record.revision, past)
-        return Conversion(
-            prepared: try coder.prepare(decoded.value, slot, facts), origin: origin,
-            record: record, holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]),
-            version: slot.key.schemaVersion, backup: nil)
+        var derivation = try await conversion(of: record, to: decoded, slot)
+        derivation.prepared.facts.keepsTime = true
+        (derivation.backup, derivation.isDerivation) = (nil, true)
+        return derivation
     }
 
     func conversion<Value>(
@@ -61,19 +49,18 @@ struct Converter: EnginePart, Sendable {
             backup: slot.key.evolution?.keepsBackup == true ? Backups.change(of: record, at: slot.route, version: version) : nil)
     }
 
-    /// Replaces the stored record by the converted one, makes it durable, reads it back, and counts the conversion in the ledger.
+    /// Replaces the stored record by the converted one, makes it durable, reads it back, and counts a conversion of an earlier version in
+    /// the ledger.
     /// - Returns: Whether the record was written; false if the slot has changed since it was read.
     func convert<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
-        guard try await write(conversion, slot) else { return false }
-        history.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
-        return true
-    }
-
-    /// Like ``convert(_:_:)``, but does not count the conversion in the ledger.
-    func write<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
-        try await executor.run(
+        let written = try await executor.run(
             conversion.prepared, slot, origin: conversion.origin, if: conversion.unchanged, with: [conversion.backup],
-            for: conversion.holder) != nil
+            for: conversion.holder)
+        if written == nil { return false }
+        if conversion.version != slot.key.schemaVersion {
+            history.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
+        }
+        return true
     }
 
     /// Writes several conversions of one store in one commit.
@@ -81,9 +68,10 @@ struct Converter: EnginePart, Sendable {
     func convertTogether(_ conversions: [Conversion]) async throws -> Bool {
         var moves = Moves(companions: conversions.compactMap(\.backup))
         for conversion in conversions {
-            moves.writes.append(
-                try await executor.put(
-                    conversion.prepared, origin: conversion.origin, if: conversion.unchanged, for: conversion.holder))
+            var put = try await executor.put(
+                conversion.prepared, origin: conversion.origin, if: conversion.unchanged, for: conversion.holder)
+            put.mutation.knownMetadata = conversion.record.metadata
+            moves.writes.append(put)
         }
         return try await executor.run(moves) != nil
     }

@@ -16,27 +16,6 @@ struct PageConverter: EnginePart, Sendable {
         return coder.isExpired(record) && !includesExpired ? nil : try await converter.conversion(of: record, slot)
     }
 
-    /// Returns a conversion that gives a record the attributes that its collection derives; nil if it has them, or has expired.
-    func derivation<Record>(of entry: StoragePage.Entry, _ key: StorageKey<Record>) async throws -> Converter.Conversion? {
-        guard let record = entry.record, !coder.isExpired(record) else { return nil }
-        return try await converter.derivation(of: record, try slots.routes.slot(for: key))
-    }
-
-    /// Gives one record the attributes that its collection derives.
-    /// - Returns: The size of the record; nil if it has the attributes, has expired, or is gone.
-    func derive<Record>(_ key: StorageKey<Record>) async throws -> Int? {
-        let slot = try slots.routes.slot(for: key)
-        return try await slots.withLane(slot.route) {
-            for await _ in slots.attempts {
-                guard case .value(let record) = try await slot.route.probe(), !coder.isExpired(record),
-                    let derivation = try await converter.derivation(of: record, slot)
-                else { return nil }
-                if try await converter.write(derivation, slot) { return derivation.prepared.bytes.count }
-            }
-            throw slot.route.error(for: .notAttempted)
-        }
-    }
-
     /// Writes converted records in one commit. Returns false, and changes nothing, if the store has no atomic batches or another
     /// process has changed one of the records since it was read.
     func convertTogether(_ conversions: [Converter.Conversion], _ name: String) async throws -> Bool {

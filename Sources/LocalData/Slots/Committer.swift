@@ -11,7 +11,7 @@ struct Committer: Sendable {
     struct Change: Sendable {
         /// The route of the slot. The observers of the slot are notified, and errors have the key name of the route.
         let route: Route
-        let mutation: StorageMutation
+        var mutation: StorageMutation
         /// Whether the change accompanies another one, as a backup or a check does. No observer watches its slot, and it is not read back.
         var isCompanion = false
         /// The record that the change replaces, if a follower of its collection may report it.
@@ -20,6 +20,9 @@ struct Committer: Sendable {
         init(_ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition) {
             self.init(route, StorageMutation(route.address, operation, if: precondition))
         }
+
+        /// Whether the change stores a value that expires.
+        var expires: Bool { if case .put(_, let metadata) = mutation.operation { metadata.expiresAt != nil } else { false } }
 
         /// Creates a check, which changes nothing. The other changes of its commit are applied only if its precondition holds.
         static func check(_ route: Route, if precondition: StorageMutation.Precondition) -> Change {
@@ -43,10 +46,7 @@ struct Committer: Sendable {
         var isCommitted: Bool { results.allSatisfy(\.isApplied) }
 
         /// The content of the first slot whose precondition did not hold; nil if all preconditions held.
-        var conflict: StorageProbe? {
-            for case .conflict(let probe) in results { return probe }
-            return nil
-        }
+        var conflict: StorageProbe? { results.lazy.compactMap { if case .conflict(let probe) = $0 { probe } else { nil } }.first }
 
         /// The weakest durability of the changes that were applied.
         var durability: StorageDurability {
@@ -93,11 +93,13 @@ struct Committer: Sendable {
         guard let first = changes.first else { return Receipt(results: []) }
         var receipt = Receipt(results: changes.map { _ in .notAttempted })
         for part in Self.parts(of: changes, first.route) {
-            let results: [MutationResult]
+            let (results, isStored): ([MutationResult], Bool)
             do {
-                results = try await translatingErrors(key: first.route.keyName) { () throws(BackendError) in
-                    if first.route.isLocked { return part.map { _ in .locked } }
-                    return try await first.route.backend.apply(part.map { changes[$0].mutation })
+                (results, isStored) = try await translatingErrors(key: first.route.keyName) { () throws(BackendError) in
+                    if first.route.isLocked { return (part.map { _ in .locked }, false) }
+                    let mutations = part.map { changes[$0].mutation }
+                    if readsBack, let bulk = first.route.backend as? any BulkBackend { return try await bulk.applyComparing(mutations) }
+                    return (try await first.route.backend.apply(mutations), false)
                 }
             } catch {
                 if (error as? StorageError).map({ $0.outcome != .notApplied }) ?? false { publishUnknownOutcome(part, changes) }
@@ -108,13 +110,13 @@ struct Committer: Sendable {
                 if case .conflict(let probe) = result { receipt.results[index] = .conflict(try await changes[index].route.judged(probe)) }
             }
             if readsBack, results.allSatisfy(\.isApplied) {
-                do { try await readBack(part, changes, receipt, check) } catch {
+                do { try await readBack(part, changes, receipt, isStored: isStored, check) } catch {
                     publishUnknownOutcome(part, changes)
                     // A failed read has the outcome `notApplied`, and the changes were applied.
                     throw (error as? StorageError)?.after(part.count) ?? error
                 }
             }
-            if results.contains(where: \.isApplied) { await noteCommit(first.route.domain, part.contains { changes[$0].mutation.expires }) }
+            if results.contains(where: \.isApplied) { await noteCommit(first.route.domain, part.contains { changes[$0].expires }) }
             publish(part, changes, receipt)
             await witness(part, changes, receipt)
             for index in part {
@@ -167,10 +169,15 @@ struct Committer: Sendable {
 
     // MARK: Reading back
 
+    /// - Parameter isStored: Whether the store has compared the bytes of all slots. Then they are not read once more.
     private func readBack(
-        _ part: [Int], _ changes: [Change], _ receipt: Receipt, _ check: (Int, StorageRecord) async throws -> Void
+        _ part: [Int], _ changes: [Change], _ receipt: Receipt, isStored: Bool, _ check: (Int, StorageRecord) async throws -> Void
     ) async throws {
         let written = part.filter { !changes[$0].isCompanion }
+        if isStored {
+            for index in written { if let record = receipt.record(of: changes[index], at: index) { try await check(index, record) } }
+            return
+        }
         for (index, probe) in zip(written, try await Route.probes(written.map { changes[$0].route })) {
             let change = changes[index]
             switch (probe, receipt.record(of: change, at: index)) {
@@ -197,12 +204,5 @@ struct Committer: Sendable {
             StorageError.migrationFailed, key: route.keyName,
             "The value was written to \(route.domain) and could not be read back (\(how)). The older value is where it was.",
             outcome: .unknown)
-    }
-}
-
-extension StorageMutation {
-    /// Whether the mutation stores a value that expires.
-    fileprivate var expires: Bool {
-        if case .put(_, let metadata) = operation { metadata.expiresAt != nil } else { false }
     }
 }

@@ -70,11 +70,7 @@
         var clock: any RuntimeClock { runtime.clock }
 
         init(path: String, lockPath: String, lane: any Lane, runtime: Runtime, follower: AnchorFollower? = nil) {
-            self.path = path
-            self.lockPath = lockPath
-            self.runtime = runtime
-            self.lane = lane
-            self.follower = follower
+            (self.path, self.lockPath, self.runtime, self.lane, self.follower) = (path, lockPath, runtime, lane, follower)
             scanner = DatabaseScanner(path: path)
         }
 

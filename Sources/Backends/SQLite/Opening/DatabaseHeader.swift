@@ -23,11 +23,7 @@
             database: [UInt8], context: StoreContext, features: [DatabaseFeature] = [], formats: [UInt8] = [SealedRow.format],
             keys: KeyTables, tagged keyset: Keyset
         ) {
-            self.database = database
-            self.context = context
-            self.features = features
-            self.formats = formats
-            self.keys = keys
+            (self.database, self.context, self.features, self.formats, self.keys) = (database, context, features, formats, keys)
             tag = keyset.tag(header: entries, tables: keys)
         }
 
@@ -112,9 +108,7 @@
                     "The database's header has an unknown entry \"\(unknown.prefix(40))\". Restore the file from a backup."
                 )
             }
-            self.database = database
-            self.formats = formats
-            self.tag = tag
+            (self.database, self.formats, self.tag) = (database, formats, tag)
             self.features = try Self.features(features)
             do throws(RecordDamage) { self.context = try StoreContext(bytes: context) } catch { throw Keyset.damage }
             keys = try Self.keys(connection, sender)

@@ -100,10 +100,18 @@
 
         /// Reads slots in one transaction. Returns nil if each must be read alone.
         private func together(_ addresses: [StorageAddress], _ isSettled: Bool) throws(BackendError) -> [StorageProbe]? {
+            try withSecond { try? $0.find(addresses, keyset, isSettled) } ?? nil
+        }
+
+        /// Returns whether rows are stored, byte by byte. Returns false if the session is outdated.
+        func isStored(_ rows: [WrittenRows.Row]) throws(BackendError) -> Bool { try withSecond { try? $0.isStored(rows) } == true }
+
+        /// Uses the second connection, and opens it if necessary. Returns nil if the session is outdated.
+        private func withSecond<R>(_ body: (SlotConnection) throws(BackendError) -> R) throws(BackendError) -> R? {
             try second.withLock { (reader) throws(BackendError) in
                 if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
                 guard case .open(let connection) = reader else { return nil }
-                return try? connection.find(addresses, keyset, isSettled)
+                return try body(connection)
             }
         }
 
@@ -114,11 +122,7 @@
 
         /// Returns whether the log has a transaction that is not in the log's index.
         func hasUnnamedTransaction() throws(BackendError) -> Bool {
-            try second.withLock { (reader) throws(BackendError) in
-                if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
-                guard case .open(let connection) = reader else { return false }
-                return try connection.hasUnnamedTransaction()
-            }
+            try withSecond { (connection) throws(BackendError) in try connection.hasUnnamedTransaction() } ?? false
         }
 
         /// Reads one slot on a free connection. The result is `busy` if the database is just being opened, closed or
@@ -258,6 +262,16 @@
                 $0
             }
             return finder.schemaChanges == schemaChanges ? found : nil
+        }
+
+        /// Returns whether rows are stored, byte by byte.
+        func isStored(_ rows: [WrittenRows.Row]) throws(SQLiteFault) -> Bool {
+            try finder.database.inReadTransaction { () throws(SQLiteFault) in
+                for row in rows where try !finder.stores(row) { return false }
+                return try isHeaderUnchanged()
+            } _: {
+                $0
+            }
         }
 
         /// Returns the result for a slot without a row.

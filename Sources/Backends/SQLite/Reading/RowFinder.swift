@@ -62,6 +62,20 @@
             return try statement.step() ? body(RawRow(statement, firstColumn: 0)) : nil
         }
 
+        /// Returns whether a row is stored with exactly these bytes.
+        func stores(_ written: WrittenRows.Row) throws(SQLiteFault) -> Bool {
+            var id = Self.home(of: written.slot)
+            while true {
+                let isSame = try row(at: id) { row -> Bool? in
+                    guard row.slot.map({ $0.elementsEqual(written.slot) }) == true else { return nil }
+                    return row.version == written.version && row.sealed.map { $0.elementsEqual(written.sealed) } == true
+                }
+                guard let isSame else { return false }
+                if let isSame { return isSame }
+                id += 1
+            }
+        }
+
         private enum Step {
             case mine(version: Int64?, RowContent?, StorageProbe, term: [UInt8]?, isStranger: Bool = false)
             case neighbour
@@ -73,13 +87,15 @@
         ///   - inTransaction: Whether the caller has begun a transaction. Without one, a search that needs more than
         ///     one read returns `needsTransaction`.
         ///   - computesTerm: Whether to compute the row's term. A caller that replaces the row needs it.
+        ///   - known: A record of the slot that the caller has read. If the row has its revision, the row is not opened.
+        ///     Reason: "A row that its caller has read is not opened again" in Docs/Decisions/Database.md.
         func find(
-            _ address: StorageAddress, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false
+            _ address: StorageAddress, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false, known: StorageRecord? = nil
         ) throws(SQLiteFault) -> Result {
             guard inTransaction || keyset.decryptOnly.isEmpty else { return .needsTransaction }
             func found(_ key: DataKey) throws(SQLiteFault) -> Result {
                 let slot = key.slot(of: address, table: DatabaseFormat.table)
-                return try find(slot, key, keyset, inTransaction: inTransaction, computesTerm: computesTerm)
+                return try find(slot, key, keyset, inTransaction: inTransaction, computesTerm: computesTerm, known: known)
             }
             var result = try found(keyset.active)
             for key in keyset.decryptOnly {
@@ -94,13 +110,16 @@
         /// More than one read is needed only if two names share 62 bits of their slots. Each row on the way must open
         /// and belong to another slot. A row whose slot was changed is reported as damaged, not skipped.
         func find(
-            _ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false
+            _ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false, known: StorageRecord? = nil
         ) throws(SQLiteFault) -> Result {
             var id = Self.home(of: slot)
             while true {
                 let step = try row(at: id) { row -> Step in
                     let isAnother = row.slot.map { !$0.elementsEqual(slot) } ?? false
                     let term = computesTerm ? row.term(keyset) : nil
+                    if let known, !isAnother, row.hasRevision(known.revision) {
+                        return .mine(version: row.version, nil, .value(known), term: term)
+                    }
                     return switch row.open(keyset) {
                     case .content where isAnother, .destroyed where isAnother: .neighbour
                     case .content(let content, let revision): .mine(version: row.version, content, content.probe(revision), term: term)

@@ -67,6 +67,14 @@
             sealed = bytes(firstColumn + 2)
         }
 
+        /// Returns whether the row has a nonce that is this revision. The row is not authenticated.
+        func hasRevision(_ revision: StorageRevision) -> Bool {
+            guard slot?.count == DataKey.slotLength, let version, version > 0, let sealed, sealed.count >= SealedRow.minimumLength,
+                sealed[0] == SealedRow.format
+            else { return false }
+            return sealed.dropFirst(SealedRow.headLength).prefix(XAES256GCM.nonceLength).elementsEqual(revision.bytes)
+        }
+
         /// The result of an attempt to open the row.
         enum Opened {
             case content(RowContent, StorageRevision)

@@ -2,15 +2,33 @@
     import BackendContract
     import BackendRuntime
     import Sealing
+    import Synchronization
 
     /// A call that changes slots and waits for its commit. It was made with a session, which is the open file with its
     /// keys.
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
+        /// Receives the rows that the call writes; nil to note none.
+        let written: WrittenRows?
 
         /// Returns whether the call was made with a session of this file, in which the database had this header.
         func isFor(_ file: DatabaseFile.FileID, _ header: DatabaseHeader) -> Bool { session.file == file && session.header == header }
+    }
+
+    /// The rows that a call wrote.
+    final class WrittenRows: Sendable {
+        struct Row: Sendable {
+            let slot: [UInt8]
+            let version: Int64
+            let sealed: [UInt8]
+        }
+
+        private let noted = Mutex<[Row]>([])
+
+        var rows: [Row] { noted.withLock(\.self) }
+        func clear() { noted.withLock { $0 = [] } }
+        func note(_ row: Row) { noted.withLock { $0.append(row) } }
     }
 
     /// The result of a call.
@@ -19,6 +37,14 @@
         /// The file or its keys have changed since the call was made. Nothing was changed, and the caller repeats the
         /// call with a new session.
         case outdated
+    }
+
+    extension StorageMutation {
+        /// The record that the caller has read in the slot, without its payload; nil if the row must be opened.
+        fileprivate var knownRecord: StorageRecord? {
+            guard let knownMetadata, case .revision(let revision) = precondition else { return nil }
+            return StorageRecord(payload: .bytes([]), metadata: knownMetadata, revision: revision)
+        }
     }
 
     /// Group commit: one transaction carries out all calls that are waiting.
@@ -101,10 +127,11 @@
         private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ stepped: () -> Void) -> CallOutcome {
             // An address occurs only once in a call, so all preconditions can be checked before anything is changed.
             let moves = rows.moves
+            request.written?.clear()
             var found: [RowFinder.Found?] = []
             for (index, mutation) in request.mutations.enumerated() {
                 stepped()
-                let (probe, row) = look(mutation.address, request.session.keyset, rows)
+                let (probe, row) = look(mutation, request.session.keyset, rows)
                 found.append(row)
                 if let refusal = probe.refusal(of: mutation) {
                     return CallOutcome(results: request.mutations.results(endingIn: refusal, at: index))
@@ -115,7 +142,7 @@
             for (index, (mutation, known)) in zip(request.mutations, found).enumerated() {
                 stepped()
                 // If this call has deleted a row, other rows may have moved to another id. Then find the row again.
-                let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
+                let row = known == nil || rows.moves == moves ? known : look(mutation, request.session.keyset, rows).row
                 isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
                 do throws(BackendError) { results.append(try carryOut(mutation, row, request, rows)) } catch {
                     return CallOutcome(results: request.mutations.results(endingIn: .failed(error), at: index), failure: error)
@@ -128,10 +155,12 @@
         /// a row that was sealed with a key outside `keyset` is damaged. If SQLite cannot read the row, only this slot
         /// is reported as unavailable.
         private func look(
-            _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
+            _ mutation: StorageMutation, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
             do throws(SQLiteFault) {
-                switch try rows.finder.find(address, keyset, inTransaction: true, computesTerm: true) {
+                switch try rows.finder.find(
+                    mutation.address, keyset, inTransaction: true, computesTerm: true, known: mutation.knownRecord)
+                {
                 case .absent, .needsTransaction: return (.absent, nil)
                 case .found(let row): return (row.probe, row)
                 }
@@ -158,14 +187,15 @@
                 content = RowContent(mutation.address, .tombstone, metadata)
                 rows.hasRemoved = rows.hasRemoved || row != nil
             }
-            return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
+            return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows, noting: request.written)), .durable)
         }
 
         /// Seals a row with the active key and writes it and its labels (index entries for queries). An existing row
         /// with the same name is replaced.
         /// - Returns: The sealed bytes.
         func write(
-            _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
+            _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows,
+            noting written: WrittenRows? = nil
         ) throws(BackendError) -> [UInt8] {
             let address = content.address
             try rows.relabel(address, row, content.kind == .value ? content.metadata : nil, keyset)
@@ -191,6 +221,7 @@
                 if let row { try clear(row, address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
+            written?.note(WrittenRows.Row(slot: slot, version: version, sealed: sealed))
             return sealed
         }
 

@@ -32,11 +32,7 @@
             init(
                 _ finder: RowFinder, _ statements: WriterStatements, _ header: DatabaseHeader, _ keyset: Keyset, _ state: StateWriter
             ) throws(BackendError) {
-                self.finder = finder
-                self.statements = statements
-                self.header = header
-                self.keyset = keyset
-                self.state = state
+                (self.finder, self.statements, self.header, self.keyset, self.state) = (finder, statements, header, keyset, state)
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
