@@ -90,22 +90,20 @@ struct Reconciler: EnginePart, Sendable {
         for place in try locations.all(of: slot.untyped) where !occupied.contains(place.route.slot) {
             history.ledger.isGone(place.route, of: slot.route)
         }
-        let compared = settled.isRemoved ? [] : try comparedSources(slot)
+        let sources = try comparedSources(slot)
         var copies: [SourceRecord] = []
         var doubtful: [SourceRecord] = []
         for source in contents.found where source.route.slot != kept {
-            switch await origins.match(source, origin) {
-            case .exact:
-                guard try await isEarlier(source, settled, slot) else { return nil }
+            let copy = StateTable.Facts(
+                match: await origins.match(source, origin), isMade: origin?.isMade(of: source.record) == true,
+                isForeign: source.record.isForeign, hasOrigin: source.record.metadata.origin != nil,
+                isSource: sources.contains(source.route.slot), isRemoved: settled.isRemoved)
+            switch StateTable.verdict(on: copy) {
+            case .copy(let ifUnchanged):
+                if ifUnchanged, try await !isUnchanged(settled, slot) { return nil }
                 copies.append(source)
-            case .content where origin?.isMade(of: source.record) == true:
-                guard try await isUnchanged(settled, slot) else { return nil }
-                copies.append(source)
-            case .content where !compared.contains(source.route.slot): doubtful.append(source)
-            // Another program does not see the removal, and its value has no revision: the value may be older or newer than the removal.
-            case .none where settled.isRemoved && source.record.isForeign:
-                doubtful.append(source)
-            case .content, .none: continue
+            case .doubtful: doubtful.append(source)
+            case .other: continue
             }
         }
         try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
@@ -130,14 +128,6 @@ struct Reconciler: EnginePart, Sendable {
     /// destination has changed, equal content at the legacy location may be a new write over a later value.
     private func isUnchanged<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
         try await slot.route.probe().revision == settled.revision
-    }
-
-    /// Returns whether the record of a legacy location is not later than the destination. If the record has an origin, the
-    /// destination must be unchanged since it was read. Otherwise the record may be the mirror of a value that was set since.
-    /// If that mirror were deleted, its absence would count as a removal of that value.
-    private func isEarlier<Value>(_ source: SourceRecord, _ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
-        if source.record.metadata.origin == nil { return true }
-        return try await isUnchanged(settled, slot)
     }
 
     /// Returns the slots of the sources of ready-made migrations. Their values are decoded and compared with the destination's value.
@@ -194,28 +184,53 @@ struct Reconciler: EnginePart, Sendable {
         let from = (found + doubtful).map(\.route.reported)
         let protection = (found + doubtful).map(\.route.protection).min()
         let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
+        var (isEqual, references) = (false, ReferencedRecords.none)
         if case .value(_, let value) = settled, let candidate {
             let prepared = try coder.prepare(candidate, slot, .new)
-            if try coder.bytes(of: value, slot.key) == prepared.bytes {
-                guard try await isUnchanged(settled, slot) else { return .lookAgain }
-                // The values are equal, but the records within their references may differ.
-                let copies = found + doubtful
-                try await ReferenceWriter(engine: engine).store(prepared.references, for: holder(step, slot, run, copies))
-                let residue = await executor.purge(
-                    copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
-                return .done(residue.isEmpty ? .purged : .unchanged, from: from, protection, residue: residue)
-            }
+            (isEqual, references) = (try coder.bytes(of: value, slot.key) == prepared.bytes, prepared.references)
         }
-        if !doubtful.isEmpty {
-            // The content may be a copy of a replaced value or a new write. It decides nothing, and is quarantined so that it is not lost.
+        func purged(_ copies: [SourceRecord]) async throws -> [String] {
+            await executor.purge(copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
+        }
+        // Every value that the result may lack is quarantined before it is deleted or replaced.
+        let residue: [String]?
+        switch StateTable.decision(isEqual: isEqual, isDoubtful: !doubtful.isEmpty, candidate, slot.key.conflictPolicy) {
+        case .delete:
+            guard try await isUnchanged(settled, slot) else { return .lookAgain }
+            // The values are equal, but the records within their references may differ.
+            let copies = found + doubtful
+            try await ReferenceWriter(engine: engine).store(references, for: holder(step, slot, run, copies))
+            let residue = try await purged(copies)
+            return .done(residue.isEmpty ? .purged : .unchanged, from: from, protection, residue: residue)
+        case .setAside:
+            // The next sweep compares the other records that were found with the value.
             try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
             quarantined += doubtful
-            let residue = await executor.purge(
-                doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
-            // The next sweep compares the other records that were found with the value.
-            return .done(.resolved, from: from, protection, residue: residue)
+            return .done(.resolved, from: from, protection, residue: try await purged(doubtful))
+        case .keep:
+            try await quarantine(found, slot)
+            residue = try await purged(found)
+        case .replace(let value):
+            try mover.checkProtection(of: step.sources, step.options, slot.untyped)
+            try await quarantine(settled, slot, found)
+            residue = try await replace(settled, with: value, step, slot, run, found, origin)
+        case .merge(let value, let merge):
+            let mine: Value? = if case .value(_, let value) = settled { value } else { nil }
+            let merged = try await program.wrappingUserErrors(slot.name) { try merge(mine, value) }
+            if merged != nil { try mover.checkProtection(of: step.sources, step.options, slot.untyped) }
+            try await quarantine(found, slot)
+            try await quarantine(settled, slot, found)
+            residue =
+                if let merged { try await replace(settled, with: merged, step, slot, run, found, origin) } else {
+                    try await remove(settled, slot, found, origin)
+                }
+        case .fail:
+            throw StorageError(
+                StorageError.migrationFailed, key: slot.name,
+                "A legacy location holds another value than \(slot.route.domain), and it cannot be read. Both are left as they are.")
         }
-        guard let residue = try await resolve(candidate, found, step, slot, run, settled, origin) else { return .lookAgain }
+        guard let residue else { return .lookAgain }
+        history.ledger.worked(step.id)
         return .done(.resolved, from: from, protection, residue: residue)
     }
 
@@ -226,47 +241,6 @@ struct Reconciler: EnginePart, Sendable {
     }
 
     // MARK: Conflicts
-
-    /// Applies the key's conflict policy. Every value that the result may lack is quarantined before it is deleted or replaced.
-    /// - Returns: Descriptions of the copies that remain in legacy locations; nil if the destination has changed since it was read.
-    private func resolve<Value>(
-        _ candidate: Value?, _ found: [SourceRecord], _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun,
-        _ settled: Settled<Value>, _ origin: RecordOrigin?
-    ) async throws -> [String]? {
-        let residue: [String]?
-        switch slot.key.conflictPolicy {
-        case .destinationWins:
-            try await quarantine(found, slot)
-            residue = await executor.purge(
-                found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
-        case .sourceWins:
-            let value = try Self.required(candidate, slot)
-            try mover.checkProtection(of: step.sources, step.options, slot.untyped)
-            try await quarantine(settled, slot, found)
-            residue = try await replace(settled, with: value, step, slot, run, found, origin)
-        case .merge(let merge):
-            let value = try Self.required(candidate, slot)
-            let mine: Value? = if case .value(_, let value) = settled { value } else { nil }
-            let merged = try await program.wrappingUserErrors(slot.name) { try merge(mine, value) }
-            if merged != nil { try mover.checkProtection(of: step.sources, step.options, slot.untyped) }
-            try await quarantine(found, slot)
-            try await quarantine(settled, slot, found)
-            if let merged {
-                residue = try await replace(settled, with: merged, step, slot, run, found, origin)
-            } else {
-                residue = try await remove(settled, slot, found, origin)
-            }
-        }
-        if residue != nil { history.ledger.worked(step.id) }
-        return residue
-    }
-
-    private static func required<Value>(_ candidate: Value?, _ slot: Slot<Value>) throws -> Value {
-        if let candidate { return candidate }
-        throw StorageError(
-            StorageError.migrationFailed, key: slot.name,
-            "A legacy location holds another value than \(slot.route.domain), and it cannot be read. Both are left as they are.")
-    }
 
     private func quarantine<Value>(_ found: [SourceRecord], _ slot: Slot<Value>, _ reason: String? = nil) async throws {
         for source in found {
@@ -359,7 +333,8 @@ struct Reconciler: EnginePart, Sendable {
                 let record = try await sourceReader.readOther(source.base, MigrationOptions(), run)?.record
             else { continue }
             let copy = SourceRecord(key: source, route: route, record: record)
-            guard try await isEarlier(copy, settled, slot) else { return .lookAgain }
+            // The record may be the mirror of a value that was set since.
+            if record.metadata.origin != nil, try await !isUnchanged(settled, slot) { return .lookAgain }
             if await origins.match(copy, origin) != .exact { try await quarantine([copy], slot) }
             found.append(copy)
         }
