@@ -14,8 +14,6 @@ struct Converter: EnginePart, Sendable {
         /// The schema version of the stored record.
         let version: Int
         var backup: Committer.Change?
-        /// Whether only derived attributes are added.
-        var isDerivation = false
 
         /// The precondition that the slot still holds the record.
         var unchanged: StorageMutation.Precondition { .revision(record.revision) }
@@ -29,7 +27,7 @@ struct Converter: EnginePart, Sendable {
         guard coder.lacksDerivedAttributes(record.metadata, slot) else { return nil }
         var derivation = try await conversion(of: record, to: decoded, slot)
         derivation.prepared.facts.keepsTime = true
-        (derivation.backup, derivation.isDerivation) = (nil, true)
+        derivation.backup = nil
         return derivation
     }
 
@@ -70,7 +68,7 @@ struct Converter: EnginePart, Sendable {
         for conversion in conversions {
             var put = try await executor.put(
                 conversion.prepared, origin: conversion.origin, if: conversion.unchanged, for: conversion.holder)
-            put.mutation.knownMetadata = conversion.record.metadata
+            if put.route.judge == nil { put.mutation.knownMetadata = conversion.record.metadata }
             moves.writes.append(put)
         }
         return try await executor.run(moves) != nil

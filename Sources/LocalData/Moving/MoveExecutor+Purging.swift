@@ -79,7 +79,8 @@ extension MoveExecutor {
     /// Returns the change that deletes a copy. If the copy is a mirror, the mark of its release window is deleted in the same commit.
     private func deletion(of copy: SourceRecord) async -> [Committer.Change] {
         var change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-        change.mutation.knownMetadata = copy.record.metadata
+        // A verified read returns a record without a seal without some of its metadata.
+        if copy.route.judge == nil { change.mutation.knownMetadata = copy.record.metadata }
         guard copy.record.metadata.origin != nil, let origin = try? await coder.origin(of: copy.record.metadata, copy.route),
             origin.mirrors != nil
         else { return [change] }

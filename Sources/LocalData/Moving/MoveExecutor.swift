@@ -10,6 +10,8 @@ struct Moves: Sendable {
     var copies: [SourceRecord] = []
     /// The destination of the value that replaces each copy.
     var destinations: [Route] = []
+    /// Whether a store may compare the bytes that it wrote, instead of opening them.
+    var comparesBytes = true
 }
 
 /// The only code that writes the destinations of migrations and deletes their sources.
@@ -49,10 +51,9 @@ struct MoveExecutor: EnginePart, Sendable {
     }
 
     /// Writes the values of moves, and deletes no copy.
-    func write(
-        _ moves: Moves, check: (Int, StorageRecord) async throws -> Void = { _, _ in }
-    ) async throws -> Committer.Receipt {
-        try await slots.committer.commit(Committer.MoveCommit(changes: moves.writes + moves.companions), check: check)
+    func write(_ moves: Moves, check: (Int, StorageRecord) async throws -> Void = { _, _ in }) async throws -> Committer.Receipt {
+        try await slots.committer.commit(
+            Committer.MoveCommit(changes: moves.writes + moves.companions, comparesBytes: moves.comparesBytes), check: check)
     }
 
     /// Writes one encoded value, checks that it decodes, and then deletes the copies that it replaces.

@@ -126,7 +126,7 @@ package struct Resealer: EnginePart, Sendable {
                     guard isOlder(seen) else { return false }
                     changes.append(try await change(seen, route, part.boundRoute(name)))
                 }
-                return try await executor.run(Moves(writes: changes)) != nil
+                return try await executor.run(Moves(writes: changes, comparesBytes: false)) != nil
             } catch is StorageError { return false }
         }
     }
@@ -137,7 +137,7 @@ package struct Resealer: EnginePart, Sendable {
             try await slots.retrying(name) { () -> Void? in
                 guard let seen = try await read([route], part).first, isOlder(seen) else { return () }
                 let change = try await change(seen, route, part.boundRoute(name))
-                return try await executor.run(Moves(writes: [change])).map { _ in () }
+                return try await executor.run(Moves(writes: [change], comparesBytes: false)).map { _ in () }
             }
         }
     }

@@ -36,7 +36,7 @@ struct Committer: Sendable {
 
     /// The changes with which migrations write their destinations. They are read back. Only `MoveExecutor` makes one, as
     /// `Scripts/check-rooms` checks.
-    struct MoveCommit: Sendable { let changes: [Change] }
+    struct MoveCommit: Sendable { let changes: [Change], comparesBytes: Bool }
 
     /// The results of a commit.
     struct Receipt: Sendable {
@@ -84,11 +84,11 @@ struct Committer: Sendable {
     ///   record is not as expected.
     /// - Throws: ``StorageError`` as ``commit(_:)`` does, and if a written record could not be read back.
     func commit(_ moves: MoveCommit, check: (Int, StorageRecord) async throws -> Void) async throws -> Receipt {
-        try await commit(moves.changes, readsBack: true, check: check)
+        try await commit(moves.changes, readsBack: true, comparesBytes: moves.comparesBytes, check: check)
     }
 
     private func commit(
-        _ changes: [Change], readsBack: Bool, check: (Int, StorageRecord) async throws -> Void
+        _ changes: [Change], readsBack: Bool, comparesBytes: Bool = false, check: (Int, StorageRecord) async throws -> Void
     ) async throws -> Receipt {
         guard let first = changes.first else { return Receipt(results: []) }
         var receipt = Receipt(results: changes.map { _ in .notAttempted })
@@ -98,7 +98,7 @@ struct Committer: Sendable {
                 (results, isStored) = try await translatingErrors(key: first.route.keyName) { () throws(BackendError) in
                     if first.route.isLocked { return (part.map { _ in .locked }, false) }
                     let mutations = part.map { changes[$0].mutation }
-                    if readsBack, let bulk = first.route.backend as? any BulkBackend { return try await bulk.applyComparing(mutations) }
+                    if comparesBytes, let bulk = first.route.backend as? any BulkBackend { return try await bulk.applyComparing(mutations) }
                     return (try await first.route.backend.apply(mutations), false)
                 }
             } catch {

@@ -16,8 +16,6 @@ struct PageMover: EnginePart, Sendable {
     private static let count = 1_024
     /// How many sources are read at once, because the size of their values is not known before.
     private static let chunk = 16
-    /// How often a store is written at most that writes everything for each deletion.
-    private static let rewrites = 8
     /// The size of values that ends a commit, in bytes. A key with a larger value is visited.
     private static let bytes = 4 << 20
 
@@ -31,41 +29,17 @@ struct PageMover: EnginePart, Sendable {
         func key(at index: Int) -> any TypedKey { candidates[index].entry.key.base }
     }
 
-    /// Values that were written, and the copies of them that are not deleted yet.
-    private struct Written: Sendable {
-        var rows: [(index: Int, row: MigrationReport.Row)] = []
-        var copies: [SourceRecord] = []
-        var destinations: [Route] = []
-        var durability = StorageDurability.durable
-
-        static func += (left: inout Written, right: Written) {
-            left.rows += right.rows
-            left.copies += right.copies
-            left.destinations += right.destinations
-            left.durability = min(left.durability, right.durability)
-        }
-    }
-
     /// Moves the values of entries whose destinations were empty: those that can be moved together, page by page.
-    /// - Parameter done: Called with the position and the row of each entry that was moved. If its copy is deleted later, together with
-    ///   those of other pages, it is called again then.
+    /// - Parameter done: Called with the position and the row of each entry that was moved.
     func move(_ candidates: [Candidate], _ done: (Int, MigrationReport.Row) -> Void) async {
         let pairs = Dictionary(grouping: candidates.filter(isMovable)) { [$0.sources[0].route.slot.store, $0.entry.route.slot.store] }
         for part in pairs.values.sorted(by: { $0[0].index < $1[0].index }) {
-            var (rest, isOrdered, waiting) = (part[...], false, Written())
-            // A store that can be set aside as a whole is one file, such as a list. Each deletion writes the whole file.
-            let group = part[0].sources[0].route.backend is any RecoverableBackend ? max(Self.count, part.count / Self.rewrites) : 0
+            var (rest, isOrdered) = (part[...], false)
             while !rest.isEmpty {
                 // The first page creates a store that does not exist. Until then, it has no order.
                 if !isOrdered, let ordered = Self.ordered(rest) { (rest, isOrdered) = (ordered[...], true) }
-                let written = await written(Array(rest.prefix(Self.count)), keepsCopies: part.count > Self.count && group > 0)
-                for (index, row) in written.rows { done(index, row) }
-                if !written.copies.isEmpty { waiting += written }
+                for (index, row) in await rows(of: Array(rest.prefix(Self.count))) { done(index, row) }
                 rest = rest.dropFirst(Self.count)
-                guard !waiting.copies.isEmpty, rest.isEmpty || waiting.copies.count >= group else { continue }
-                let residues = await executor.purge(waiting.copies, for: waiting.destinations, achieved: waiting.durability)
-                for ((index, row), residue) in zip(waiting.rows, residues) { done(index, Self.row(row, residue)) }
-                waiting = Written()
             }
         }
     }
@@ -78,14 +52,15 @@ struct PageMover: EnginePart, Sendable {
         return zip(positions, candidates).sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    /// Writes the values of a page, and deletes their copies unless it keeps them.
-    private func written(_ page: [Candidate], keepsCopies: Bool) async -> Written {
+    /// Moves the values of a page.
+    /// - Returns: The rows of the entries that were moved, by the positions of the entries.
+    private func rows(of page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
         (try? await slots.unbroken { [self] in
             try await slots.lanes.withLanes(page.map(\.entry.route.slot), keyName: page[0].entry.key.name) {
                 // The steps of a page are noted for each key.
-                await StepJournal.$current.withValue(nil) { await writtenInLanes(page, keepsCopies: keepsCopies) }
+                await StepJournal.$current.withValue(nil) { await moveInLanes(page) }
             }
-        }) ?? Written()
+        }) ?? []
     }
 
     /// Whether a key has one migration and one legacy location, and no other key uses its two slots.
@@ -96,8 +71,8 @@ struct PageMover: EnginePart, Sendable {
             && !history.registry.isNamed(source.route.slot, except: route.slot) && !history.registry.isNamed(route.slot, except: route.slot)
     }
 
-    private func writtenInLanes(_ page: [Candidate], keepsCopies: Bool) async -> Written {
-        var (written, part) = (Written(), Page())
+    private func moveInLanes(_ page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
+        var (rows, part): ([(Int, MigrationReport.Row)], Page) = ([], Page())
         for start in stride(from: 0, to: page.count, by: Self.chunk) {
             let chunk = page[start..<min(page.count, start + Self.chunk)]
             let probes = (try? await Route.read(chunk.map { $0.sources[0].route }, .validated)) ?? []
@@ -107,31 +82,25 @@ struct PageMover: EnginePart, Sendable {
                 try? await add(candidate, record, to: &part)
             }
             if part.size < Self.bytes, chunk.endIndex < page.endIndex { continue }
-            if let committed = try? await commit(part, keepsCopies: keepsCopies) { written += committed }
+            rows += (try? await commit(part)) ?? []
             part = Page()
         }
-        return written
+        return rows
     }
 
-    private func commit(_ page: Page, keepsCopies: Bool) async throws -> Written {
+    private func commit(_ page: Page) async throws -> [(Int, MigrationReport.Row)] {
         let start = slots.runtime.clock.now
         // All copies are in one store.
         if let index = page.candidates.indices.first(where: { page.key(at: $0).mayLoseConflicts }) {
             let slot = UntypedSlot(key: page.key(at: index), route: page.candidates[index].entry.route)
             try await origins.requireLasting([page.moves.copies[index]], for: slot)
         }
-        var (moves, written) = (page.moves, Written())
-        if keepsCopies {
-            (written.copies, written.destinations) = (moves.copies, moves.destinations)
-            (moves.copies, moves.destinations) = ([], [])
-        }
-        let moved = try await executor.run(moves) { index, found in
+        let moved = try await executor.run(page.moves) { index, found in
             _ = try await value(page.key(at: index), page.candidates[index].entry.route, found)
         }
-        guard let moved else { return Written() }
-        written.durability = moved.durability
-        let each = start.duration(to: slots.runtime.clock.now) / max(1, page.candidates.count)
-        written.rows = page.candidates.indices.map { index in
+        guard let residues = moved?.residues else { return [] }
+        let each = start.duration(to: slots.runtime.clock.now) / max(1, residues.count)
+        return residues.enumerated().map { index, residue in
             let (candidate, source) = (page.candidates[index], page.moves.copies[index].route)
             history.ledger.moved(to: candidate.entry.route, from: [source], by: candidate.entry.key.migrations[0].id)
             var row = MigrationReport.Row(candidate.entry)
@@ -139,19 +108,12 @@ struct PageMover: EnginePart, Sendable {
             row.from = [source.reported]
             row.protectionBefore = source.protection
             row.bytes = page.moves.writes[index].mutation.payloadSize
+            row.residue = residue
             row.steps = [MigrationReport.Step(action: .write, place: candidate.entry.route.displayName, count: 1)]
+            if residue.isEmpty { row.steps.append(MigrationReport.Step(action: .delete, place: source.displayName, count: 1)) }
             row.duration = each
-            return (candidate.index, keepsCopies ? row : Self.row(row, moved.residues[index]))
+            return (candidate.index, row)
         }
-        return written
-    }
-
-    /// Returns the row of an entry whose copy was deleted, or remains as residue.
-    private static func row(_ row: MigrationReport.Row, _ residue: [String]) -> MigrationReport.Row {
-        var row = row
-        row.residue = residue
-        if residue.isEmpty { row.steps += row.from.map { MigrationReport.Step(action: .delete, place: "\($0)", count: 1) } }
-        return row
     }
 
     /// Prepares the move of a value. Adds nothing for a key that needs a visit.
@@ -165,9 +127,7 @@ struct PageMover: EnginePart, Sendable {
         let id = candidate.entry.key.migrations[0].id
         let coded = try await coder.complete(prepared, origin: try await origins.made(of: [copy], migration: id, for: route))
         page.moves.writes.append(Committer.Change(coded.operation, route, if: .absent))
-        // Only the revision is needed to delete the copy.
-        let reduced = StorageRecord(payload: .bytes([]), metadata: record.metadata, revision: record.revision)
-        page.moves.copies.append(SourceRecord(key: source.key, route: source.route, record: reduced))
+        page.moves.copies.append(copy)
         page.moves.destinations.append(route)
         page.candidates.append(candidate)
         page.size += record.payload.byteCount

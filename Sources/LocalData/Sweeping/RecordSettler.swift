@@ -62,17 +62,21 @@ struct RecordSettler: EnginePart, Sendable {
     ) async throws -> RecordWork {
         var work = RecordWork()
         var conversions: [Converter.Conversion] = []
+        var failedVersions: Set<Int> = []
         for entry in page.entries where !known.contains(entry.address.name) {
             let key = collection.key(entry.address.name)
             do {
-                // A record of the present version is not written again only because its type has another name.
-                if let conversion = try await pageConverter.conversion(of: entry, to: key),
-                    conversion.version != collection.schemaVersion || conversion.isDerivation
-                {
-                    conversions.append(conversion)
+                guard var conversion = try await pageConverter.conversion(of: entry, to: key) else { continue }
+                if conversion.version == collection.schemaVersion {
+                    // A record of the present version is not written again only because its type has another name.
+                    guard coder.lacksDerivedAttributes(conversion.record.metadata, try slots.routes.slot(for: key)) else { continue }
+                    (conversion.prepared.facts.keepsTime, conversion.backup) = (true, nil)
                 }
+                conversions.append(conversion)
             } catch {
-                if let metadata = entry.record?.metadata, let chain = key.evolution, coder.isOutdated(metadata, key) {
+                if let metadata = entry.record?.metadata, let chain = key.evolution, coder.isOutdated(metadata, key),
+                    failedVersions.insert(metadata.schemaVersion ?? chain.base).inserted
+                {
                     history.ledger.failed(Converter.ledgerID(collection.name, from: metadata.schemaVersion ?? chain.base), error)
                 }
                 try work.fail(key.name, error, DamagedRecord(page.domain, entry))
@@ -85,7 +89,7 @@ struct RecordSettler: EnginePart, Sendable {
             for conversion in conversions {
                 let key = collection.key(conversion.prepared.route.address.name)
                 do {
-                    work.add(try await visit(key, run))
+                    if conversion.version != collection.schemaVersion { work.add(try await visit(key, run)) }
                     guard let bytes = try await pageConverter.convert(key) else { continue }
                     work.converted += 1
                     work.bytes += bytes

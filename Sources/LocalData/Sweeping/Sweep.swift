@@ -25,8 +25,8 @@ struct Sweep: EnginePart, Sendable {
         var (rows, empty) = await SettledEntries(engine: engine).result(of: entries)
         for case let row? in rows { finish(row) }
         await PageMover(engine: engine).move(empty) { index, row in
-            if rows[index] == nil { finish(row) }
             rows[index] = row
+            finish(row)
         }
         let open = rows.indices.filter { rows[$0] == nil }
         let visited = await visit(open.map { entries[$0] }) { entry in

@@ -48,6 +48,8 @@ extension MirroredLocations {
             return wasEmptied ? .conflict(nil) : .outdated
         }
         let source = SourceRecord(key: AnyStorageKey(base: place.source.key), route: place.route, record: older)
+        // A value that a policy merged is made from the legacy value, but the earlier release has not seen it: its next write is a conflict.
+        let isFolded = isMade && (record.isRemoved || record.origin?.migration != nil)
         if !place.marksInPlace, let mark = contents.mark, mark.content == RecordOrigin.fingerprint(of: older) {
             // A store of bare values has no metadata for the name of the mirrored record. The mark identifies the mirror by its content.
             return isMarked ? .mirrored(isMarked: true) : .doubtful(source)
@@ -57,10 +59,10 @@ extension MirroredLocations {
         // The mark proves that the mirror replaced the copy with this content. So the content was written again after the mirror.
         case .content where isMarked: return .changed(source)
         // The record was made from the latest content that it names. Earlier content was written again since then.
-        case .content where isMade: return record.origin?.isLatest(older, at: place.name) == true ? .outdated : .changed(source)
+        case .content where isFolded: return record.origin?.isLatest(older, at: place.name) == true ? .outdated : .changed(source)
         case .content: return .doubtful(source)
         // Reason: "Without proof, a difference is a conflict" in Docs/Decisions/ReleaseWindows.md.
-        case .none: return isMarked || isMade ? .changed(source) : .conflict(source)
+        case .none: return isMarked || isFolded ? .changed(source) : .conflict(source)
         }
     }
 }

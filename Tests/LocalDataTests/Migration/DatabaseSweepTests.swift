@@ -74,27 +74,6 @@
             )
         }
 
-        @Test func `a sweep of many keys writes the list that it empties at most eight times`() async throws {
-            let count = 9_300
-            let stage = try Stage()
-            try seed(stage, count)
-            let files = HookedFiles()
-            let router = stage.launch { $0.runtime.files = files }
-            try await router.registerCatalog(TestCatalog((0..<count).map { .key(key($0)) }))
-            let progress = Mutex<[Int]>([])
-            let report = await router.sweep { step in progress.withLock { $0.append(step.finished) } }
-            try report.requireComplete()
-            #expect(progress.withLock(\.self) == Array(1...count))
-            for row in report.rows {
-                #expect(row.state == .moved && row.residue.isEmpty && row.steps.map(\.action) == [.write, .delete], "\(row.key)")
-            }
-            #expect(files.count("rename", "legacy.plist") <= 8)
-            try await router.shutdown()
-            let (old, new) = try await inventory(stage)
-            #expect(old.isEmpty)
-            #expect(new.count == count)
-        }
-
         @Test func `two processes that sweep one catalog into one database move every value once`() async throws {
             // More than one page: each process begins at another end.
             let count = 3_100

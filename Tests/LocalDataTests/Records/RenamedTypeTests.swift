@@ -104,6 +104,17 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases) func `a sweep adds attributes once to records whose type has another name`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            try await launch().set(Person(id: "a", name: "Ada"), in: people(domain, Person.self))
+            let newer = OneCollection(people(domain, Alien.self).attribute("name", \.name))
+            for state in [MigrationReport.State.converted, .unchanged] {
+                let report = try await launch().registerCatalog(newer, migrateImmediately: true)
+                #expect(report.rows.map(\.state) == [state])
+            }
+        }
+    }
+
     @Test(arguments: Place.allCases) func `a collection with a type tag has only the records with its tag`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let (older, newer) = (people(domain, Person.self), people(domain, Alien.self, typeTag: "Alien"))
