@@ -23,7 +23,7 @@ struct MoveExecutor: EnginePart, Sendable {
 
     /// The result of moves that were carried out.
     struct Outcome: Sendable {
-        /// The stored records, one for each write.
+        /// The stored records, in the order of the writes. A deletion stores none.
         let records: [StorageRecord]
         /// The weakest durability of the written values.
         let durability: StorageDurability
