@@ -28,14 +28,13 @@ struct LegacyLocations: EnginePart, Sendable {
     }
 
     func all(_ direct: [AnyStorageKey], of slot: PhysicalSlot) throws -> [(key: AnyStorageKey, route: Route)] {
-        var seen: Set<PhysicalSlot> = [slot]
         var found: [(key: AnyStorageKey, route: Route)] = []
         var open = direct
         var inPlace = 0
         while !open.isEmpty {
             let source = open.removeFirst()
             let route = try slots.routes.route(for: source)
-            if seen.insert(route.slot).inserted {
+            if route.slot != slot, !found.contains(where: { $0.route.slot == route.slot }) {
                 found.append((source, route))
             } else {
                 // A source in a slot that is listed already is no other location, but its sources are.

@@ -9,12 +9,12 @@ final class KeyRegistry: Sendable {
         let key: AnyStorageKey
         let route: Route
         /// The slots that the migrations of this key read.
-        let sources: Set<PhysicalSlot>
+        let sources: [PhysicalSlot]
         /// The slots that the value may come from, also through the migrations of its sources.
-        let reach: Set<PhysicalSlot>
+        let reach: [PhysicalSlot]
         let catalog: String
 
-        init(key: AnyStorageKey, route: Route, sources: Set<PhysicalSlot>, reach: Set<PhysicalSlot>, catalog: String) {
+        init(key: AnyStorageKey, route: Route, sources: [PhysicalSlot], reach: [PhysicalSlot], catalog: String) {
             (self.key, self.route, self.sources, self.reach, self.catalog) = (key, route, sources, reach, catalog)
         }
 
@@ -104,7 +104,7 @@ final class KeyRegistry: Sendable {
 
     /// Returns whether a slot belongs to a registered key, or to a record of a registered collection. Retired keys count too.
     func contains(_ slot: PhysicalSlot) -> Bool {
-        let slots = Set([slot] + (slot.placeholder.map { [$0] } ?? []))
+        let slots = [slot] + (slot.placeholder.map { [$0] } ?? [])
         return state.withLock { state in
             slots.contains { state.entries[$0] != nil } || state.retired.values.contains { $0.contains { slots.contains($0.route.slot) } }
         }

@@ -7,8 +7,8 @@ import Synchronization
 /// history from it.
 final class LedgerHistory: Sendable {
     private struct State {
-        /// The last migration of each value, by the text of its destination (``Place/text``).
-        var moved: [String: HistoryPage.Moved] = [:]
+        /// The values in the order in which they were moved.
+        var moved: [HistoryPage.Moved] = []
         var work: [String: HistoryPage.Work] = [:]
 
         mutating func count(_ value: HistoryPage.Moved) { work[value.by, default: HistoryPage.Work()].add(successes: 1, values: 1) }
@@ -16,8 +16,8 @@ final class LedgerHistory: Sendable {
         /// Replaces the moved values by their counts. A log that is full does so, too.
         mutating func countMoved() {
             if work.count > HistoryPage.maximumOfTotals { work = work.filter { $0.value.failures > 0 } }
-            for value in moved.values.sorted(by: { $0.to < $1.to }).suffix(HistoryPage.maximumOfTotals) { count(value) }
-            moved = [:]
+            for value in moved.suffix(HistoryPage.maximumOfTotals) { count(value) }
+            moved = []
         }
     }
 
@@ -57,16 +57,21 @@ final class LedgerHistory: Sendable {
         tell(values)
     }
 
-    /// Notes that a migration made a value, and from which sources. Records of a collection are only counted.
-    func moved(to destination: Route, from sources: [Route], by migration: String) {
-        guard destination.slot.placeholder == nil else { return worked(migration, values: 1) }
-        let place = destination.place.text
-        let moved = HistoryPage.Moved(to: place, from: sources.map(\.place.text), by: migration)
-        noted.withLock { state in
-            if let before = state.moved.updateValue(moved, forKey: place) { state.count(before) }
-            if state.moved.count > Self.mostMoved { state.countMoved() }
+    /// A value that a migration made, with the locations from which it was made.
+    typealias Move = (destination: Route, sources: [Route], migration: String)
+
+    /// Notes that migrations made values. Records of a collection are only counted.
+    func moved(_ moves: [Move]) {
+        let values = moves.map { move in
+            HistoryPage.Moved(to: move.destination.place.text, from: move.sources.map(\.place.text), by: move.migration)
         }
-        tell(1)
+        noted.withLock { state in
+            for (value, move) in zip(values, moves) {
+                if move.destination.slot.placeholder == nil { state.moved.append(value) } else { state.count(value) }
+                if state.moved.count > Self.mostMoved { state.countMoved() }
+            }
+        }
+        tell(moves.count)
     }
 
     private func tell(_ values: Int) { events?.send(.migrated(values: values), "Values were migrated.", ["values": "\(values)"]) }
@@ -91,8 +96,8 @@ final class LedgerHistory: Sendable {
         }
         if state.moved.isEmpty, state.work.isEmpty { return }
         var page = HistoryPage(at: now, version: version)
-        page.moved = state.moved.values.sorted { $0.to < $1.to }
-        page.work = state.work
+        if !state.moved.isEmpty { page.moved = state.moved }
+        if !state.work.isEmpty { page.work = state.work }
         try await append(page)
     }
 
@@ -109,10 +114,10 @@ final class LedgerHistory: Sendable {
         var totals = HistoryPage.Totals()
         for (page, _) in HistoryPage.pages(try await log?.lines() ?? []) {
             totals.add(page)
-            for moved in page.moved {
+            for moved in page.moved ?? [] {
                 values[moved.to] = MigrationHistory.Value(
-                    place: Self.words(moved.to), sources: moved.from.map(Self.words), migration: moved.by, date: moved.at ?? page.at,
-                    applicationVersion: moved.version ?? page.version)
+                    place: Self.words(moved.to), sources: moved.from.map(Self.words), migration: moved.by, date: page.at,
+                    applicationVersion: page.version)
             }
         }
         return MigrationHistory(
@@ -125,11 +130,23 @@ final class LedgerHistory: Sendable {
     func forget(_ isForgotten: @escaping @Sendable (Place) -> Bool) async throws(BackendError) {
         try await log?.rewrite { lines in
             let kept = lines.map { line in
-                guard let page = HistoryPage(line: line) else { return line }
-                let kept = page.without(isForgotten)
-                return kept.moved.count == page.moved.count ? line : (try? kept.line) ?? line
+                (try? HistoryPage(line: line)?.without { Place(text: $0).map(isForgotten) ?? false }?.line) ?? line
             }
             return kept == lines ? nil : kept
         }
     }
+}
+
+/// The storage of the history of migrations: lines of text, each a page of the history, in the order in which they were appended.
+///
+/// Appending a line reads and writes no other line, so its cost does not grow with the history. The size is bounded: when the log is
+/// full, the earliest lines are replaced by their totals. No value depends on the history, so a line is not flushed to disk when it is
+/// appended. A power loss may take back the latest lines.
+protocol HistoryLog: Sendable {
+    /// Appends a line.
+    func append(_ line: [UInt8]) async throws(BackendError)
+    /// Returns all lines.
+    func lines() async throws(BackendError) -> [[UInt8]]
+    /// Replaces all lines. Nothing changes if the closure returns nil.
+    func rewrite(_ change: @escaping @Sendable ([[UInt8]]) -> [[UInt8]]?) async throws(BackendError)
 }

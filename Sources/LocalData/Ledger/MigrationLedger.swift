@@ -46,8 +46,8 @@ final class MigrationLedger: Sendable {
     /// The maximum number of recorded older copies. Reports show these; further copies are deleted later all the same.
     static let maximumOfResidues = 1_000
 
-    /// Reads a large ledger of an earlier release; nil if the ledger is no file.
-    let earlier: EarlierLedger?
+    /// Moves what an earlier release recorded in the ledger to its present place. Returns whether there were pins.
+    let foldEarlier: @Sendable (MigrationLedger) async throws(BackendError) -> Bool
     /// The application that writes to the domains; nil if it is not recorded.
     private let application: String?
 
@@ -56,9 +56,12 @@ final class MigrationLedger: Sendable {
     ///   - pins: The store of the pins; nil if they are in the store of the ledger.
     ///   - counts: The history of migrations.
     ///   - application: The application that is recorded as an owner of the stores; nil to record none.
-    ///   - earlier: Reads a large ledger of an earlier release; nil if the ledger is no file.
-    init(_ store: OwnStore, pins: OwnStore?, counts: LedgerHistory, application: String? = nil, earlier: EarlierLedger? = nil) {
-        (self.store, pinStore, self.counts, self.application, self.earlier) = (store, pins, counts, application, earlier)
+    ///   - foldEarlier: Moves what an earlier release recorded in the ledger to its present place.
+    init(
+        _ store: OwnStore, pins: OwnStore?, counts: LedgerHistory, application: String? = nil,
+        foldEarlier: @escaping @Sendable (MigrationLedger) async throws(BackendError) -> Bool = { _ in false }
+    ) {
+        (self.store, pinStore, self.counts, self.application, self.foldEarlier) = (store, pins, counts, application, foldEarlier)
     }
 
     /// Returns a ledger for a rehearsal. It begins with the state of this ledger, and its changes stay in memory.
@@ -109,16 +112,11 @@ final class MigrationLedger: Sendable {
     func look() async {
         let found: Known
         do throws(BackendError) {
-            var versions: [StorageAddress: String] = [:]
             // Entries that cannot be moved do not make the others unreadable.
-            _ = try? await foldEarlier()
-            let backend = try backend()
-            let addresses = try await backend.addresses(in: .values)
-            let catalogs = addresses.filter { $0.name.hasPrefix("version:") }
-            for (address, probe) in zip(catalogs, try await backend.read(catalogs, .validated)) {
-                if case .native(.string(let version))? = try Self.payload(of: probe) { versions[address] = version }
-            }
-            found = Known(versions: .success(versions), residues: Set(addresses.filter { $0.name.hasPrefix("residue:") }))
+            _ = try? await foldEarlier(self)
+            let versions = try await texts(Self.version).map { (StorageAddress($0), $1) }
+            found = Known(
+                versions: .success(Dictionary(versions) { first, _ in first }), residues: try await addresses(Self.residue))
         } catch {
             // Only a condition on the version needs the answer. It gets the error.
             found = Known(versions: .failure(error), residues: nil)
@@ -140,24 +138,15 @@ final class MigrationLedger: Sendable {
     /// Records that a migration failed, with the present time.
     func failed(_ migration: String, _ error: any Error) { counts.failed(migration, error) }
 
-    /// Records that a migration made a value, and from which sources, with the present time.
-    func moved(to destination: Route, from sources: [Route], by migration: String) {
-        counts.moved(to: destination, from: sources, by: migration)
-    }
+    /// Records that migrations made values, with the present time.
+    func moved(_ moves: [LedgerHistory.Move]) { counts.moved(moves) }
 
     /// Returns the history of migrations that this run and earlier runs have recorded.
     /// - Throws: `BackendError` if the ledger cannot be read.
     func history() async throws(BackendError) -> MigrationHistory {
         await flush()
-        try await foldEarlier()
         var history = try await counts.read()
-        let backend = try backend()
-        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("version:") }
-        for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
-            if case .native(.string(let version))? = try Self.payload(of: probe) {
-                history.versions[String(address.name.dropFirst(8))] = version
-            }
-        }
+        for (name, version) in try await texts(Self.version) { history.versions[String(name.dropFirst(Self.version.count))] = version }
         return history
     }
 
@@ -178,20 +167,13 @@ final class MigrationLedger: Sendable {
     /// Returns the older copies that remain, as `<destination>|<copy>`, with the reasons. Returns none if the ledger cannot be read.
     func residues() async -> [String: String] {
         await flush()
-        do throws(BackendError) {
-            let backend = try backend()
-            let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("residue:") }
-            var residues: [String: String] = [:]
-            for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
-                guard case .native(.string(let reason)) = probe.record?.payload else { continue }
-                let name = String(address.name.dropFirst(8))
-                let words = Place.places(in: name)?.map(\.description).joined(separator: "|") ?? name
-                residues[words] = residues[words].map { "\($0); \(reason)" } ?? reason
-            }
-            return residues
-        } catch {
-            return [:]
+        var residues: [String: String] = [:]
+        for (name, reason) in (try? await texts(Self.residue)) ?? [] {
+            let places = String(name.dropFirst(Self.residue.count))
+            let words = Place.places(in: places)?.map(\.description).joined(separator: "|") ?? places
+            residues[words] = residues[words].map { "\($0); \(reason)" } ?? reason
         }
+        return residues
     }
 
     /// Records a request to end the release window of a key, durably. The next sweep ends it.
@@ -206,7 +188,7 @@ final class MigrationLedger: Sendable {
     /// Deletes the request to end a release window, because the window is over.
     func isReleased(_ destination: Route) { note(.delete(StorageAddress(Self.shortened(Self.releaseName(destination))))) }
 
-    private static func releaseName(_ destination: Route) -> String { "release:\(destination.place.text)" }
+    private static func releaseName(_ destination: Route) -> String { "\(Self.release)\(destination.place.text)" }
 
     /// Records a text under a name.
     func note(_ text: String, as name: String) { note(.put(.native(.string(text)), at: StorageAddress(Self.shortened(name)))) }
@@ -225,11 +207,41 @@ final class MigrationLedger: Sendable {
     private func note(_ mutation: StorageMutation) {
         state.withLock { state in
             state.pending[mutation.address] = mutation
-            if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") {
+            if case .put = mutation.operation, mutation.address.name.hasPrefix(Self.residue) {
                 state.known?.residues?.insert(mutation.address)
                 state.hasNotedResidue = true
             }
         }
+    }
+
+    // MARK: Entries
+
+    /// The beginnings of the names of the entries.
+    private static let (version, residue, release, domain, owner) = ("version:", "residue:", "release:", "domain:", "owner:")
+
+    private func addresses(_ prefix: String) async throws(BackendError) -> Set<StorageAddress> {
+        Set(try await backend().addresses(in: .values).filter { $0.name.hasPrefix(prefix) })
+    }
+
+    /// Returns the entries with some names.
+    func entries(_ isWanted: (String) -> Bool) async throws(BackendError) -> [(address: StorageAddress, probe: StorageProbe)] {
+        try await Self.entries(of: try backend(), isWanted)
+    }
+
+    static func entries(
+        of backend: any StorageBackend, _ isWanted: (String) -> Bool
+    ) async throws(BackendError) -> [(address: StorageAddress, probe: StorageProbe)] {
+        let addresses = try await backend.addresses(in: .values).filter { isWanted($0.name) }
+        return Array(zip(addresses, try await backend.read(addresses, .validated)))
+    }
+
+    /// Returns the texts of the entries whose names begin with a prefix.
+    private func texts(_ prefix: String) async throws(BackendError) -> [(name: String, text: String)] {
+        var texts: [(name: String, text: String)] = []
+        for (address, probe) in try await entries({ $0.hasPrefix(prefix) }) {
+            if case .native(.string(let text))? = try Self.payload(of: probe) { texts.append((address.name, text)) }
+        }
+        return texts
     }
 
     // MARK: Domains
@@ -266,31 +278,22 @@ final class MigrationLedger: Sendable {
 
     /// Returns the number of recorded databases.
     private func recordedDatabases() async throws(BackendError) -> Int {
-        let prefix = "domain:\(StorageDomain.Kind.encryptedSQLite.name):"
-        return try await backend().addresses(in: .values).count { $0.name.hasPrefix(prefix) }
+        try await addresses("\(Self.domain)\(StorageDomain.Kind.encryptedSQLite.name):").count
     }
 
     /// Returns the applications that have written to domains. An earlier release of the library has recorded none.
     /// - Throws: `BackendError` if the ledger cannot be read.
     func owners() async throws(BackendError) -> Set<String> {
-        let backend = try backend()
-        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("owner:") }
-        var owners: Set<String> = []
-        for probe in try await backend.read(addresses, .validated) {
-            if case .native(.string(let owner)) = try Self.payload(of: probe) { owners.insert(owner) }
-        }
-        return owners
+        Set(try await texts(Self.owner).map(\.text))
     }
 
-    private static func ownerAddress(_ application: String) -> StorageAddress { StorageAddress(shortened("owner:\(application)")) }
+    private static func ownerAddress(_ application: String) -> StorageAddress { StorageAddress(shortened("\(Self.owner)\(application)")) }
 
     /// Returns the recorded domains that this run and earlier runs have written to.
     /// - Throws: `BackendError` if the ledger cannot be read.
     func domains() async throws(BackendError) -> Set<StorageDomain> {
-        let backend = try backend()
-        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("domain:") }
         var domains: Set<StorageDomain> = []
-        for probe in try await backend.read(addresses, .validated) {
+        for (_, probe) in try await entries({ $0.hasPrefix(Self.domain) }) {
             guard case .native(.array(let parts)) = try Self.payload(of: probe), parts.count == 2, case .string(let kind) = parts[0],
                 case .string(let scope) = parts[1]
             else { continue }
@@ -319,10 +322,10 @@ final class MigrationLedger: Sendable {
     /// Returns mutations without those that would record more older copies than ``maximumOfResidues``.
     private func bounded(_ mutations: [StorageMutation]) async throws(BackendError) -> [StorageMutation] {
         func records(_ mutation: StorageMutation) -> Bool {
-            if case .put = mutation.operation { mutation.address.name.hasPrefix("residue:") } else { false }
+            if case .put = mutation.operation { mutation.address.name.hasPrefix(Self.residue) } else { false }
         }
         guard mutations.contains(where: records) else { return mutations }
-        let known = Set(try await backend().addresses(in: .values).filter { $0.name.hasPrefix("residue:") })
+        let known = try await addresses(Self.residue)
         var rest = Self.maximumOfResidues - known.count
         return mutations.filter { mutation in
             guard records(mutation), !known.contains(mutation.address) else { return true }
@@ -338,13 +341,13 @@ final class MigrationLedger: Sendable {
             domains.contains(StorageDomain(kind: StorageDomain.Kind($0.kind), scope: $0.scope))
         }
         func isForgotten(_ address: StorageAddress) -> Bool {
-            for prefix in ["residue:", "release:"] where address.name.hasPrefix(prefix) {
+            for prefix in [Self.residue, Self.release] where address.name.hasPrefix(prefix) {
                 return (Place.places(in: String(address.name.dropFirst(prefix.count))) ?? []).contains(where: isOfDomains)
             }
             return domains.contains { address == Self.domainAddress($0) }
         }
         do throws(BackendError) {
-            try await foldEarlier()
+            _ = try await foldEarlier(self)
             try await counts.forget(isOfDomains)
             let backend = try backend()
             let entries = try await backend.addresses(in: .values).filter(isForgotten)
@@ -357,7 +360,7 @@ final class MigrationLedger: Sendable {
     }
 
     private static func domainAddress(_ domain: StorageDomain) -> StorageAddress {
-        StorageAddress(shortened("domain:\(domain.kind.name):\(domain.scope ?? "")"))
+        StorageAddress(shortened("\(Self.domain)\(domain.kind.name):\(domain.scope ?? "")"))
     }
 
     /// Closes the store. Notes that were not flushed stay in memory.
@@ -366,10 +369,10 @@ final class MigrationLedger: Sendable {
         await pinStore?.close()
     }
 
-    private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("version:\(catalog)")) }
+    private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("\(Self.version)\(catalog)")) }
 
     private static func residueAddress(_ copy: Route, _ destination: Route) -> StorageAddress {
-        StorageAddress(shortened("residue:\(destination.place.text)\(copy.place.text)"))
+        StorageAddress(shortened("\(Self.residue)\(destination.place.text)\(copy.place.text)"))
     }
 
     /// Returns the name of an entry, which the ledger's store accepts. A long name is cut, control characters are replaced, and

@@ -189,7 +189,7 @@ struct Mover: EnginePart, Sendable {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await windows.afterMove(of: MirroredRecord(written.record, origin), prepared, from: source, at: kept)
         }
-        history.ledger.moved(to: route, from: readings.map(\.source.route), by: step.id)
+        history.ledger.moved([(route, readings.map(\.source.route), step.id)])
         return .finished(visit)
     }
 

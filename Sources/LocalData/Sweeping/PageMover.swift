@@ -100,9 +100,10 @@ struct PageMover: EnginePart, Sendable {
         }
         guard let residues = moved?.residues else { return [] }
         let each = start.duration(to: slots.runtime.clock.now) / max(1, residues.count)
+        history.ledger.moved(
+            zip(page.candidates, page.moves.copies).map { ($0.entry.route, [$1.route], $0.entry.key.migrations[0].id) })
         return residues.enumerated().map { index, residue in
             let (candidate, source) = (page.candidates[index], page.moves.copies[index].route)
-            history.ledger.moved(to: candidate.entry.route, from: [source], by: candidate.entry.key.migrations[0].id)
             var row = MigrationReport.Row(candidate.entry)
             row.state = .moved
             row.from = [source.reported]

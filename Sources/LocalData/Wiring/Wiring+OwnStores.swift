@@ -15,9 +15,11 @@ extension Wiring {
             configuration.runtime, version: configuration.applicationVersion, events: configuration.events,
             log: historyLog(configuration, store))
         let records = !isRestoring && !configuration.isInMemory && configuration.recordsOwner
+        let large = isRestoring ? nil : earlierLedger(configuration)
         return MigrationLedger(
             store, pins: pinStore(configuration, isRestoring: isRestoring), counts: counts,
-            application: records ? configuration.sealedApplication : nil, earlier: isRestoring ? nil : earlierLedger(configuration))
+            application: records ? configuration.sealedApplication : nil
+        ) { (ledger) throws(BackendError) in try await ledger.foldEarlier(large) }
     }
 
     /// Returns the store of the pins, the recorded identities of sealing keys. Nil if they are in the ledger, which is so on a

@@ -1,20 +1,6 @@
 import BackendContract
 import BackendRuntime
 
-/// The storage of the history of migrations: lines of text, each a page of the history, in the order in which they were appended.
-///
-/// Appending a line reads and writes no other line, so its cost does not grow with the history. The size is bounded: when the log is
-/// full, the earliest lines are replaced by their totals. No value depends on the history, so a line is not flushed to disk when it is
-/// appended. A power loss may take back the latest lines.
-protocol HistoryLog: Sendable {
-    /// Appends a line.
-    func append(_ line: [UInt8]) async throws(BackendError)
-    /// Returns all lines.
-    func lines() async throws(BackendError) -> [[UInt8]]
-    /// Replaces all lines. Nothing changes if the closure returns nil.
-    func rewrite(_ change: @escaping @Sendable ([[UInt8]]) -> [[UInt8]]?) async throws(BackendError)
-}
-
 /// The limits of a log.
 enum HistoryLimit {
     /// The size in bytes at which the earliest lines are dropped.

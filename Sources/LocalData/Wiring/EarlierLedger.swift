@@ -16,7 +16,6 @@ struct EarlierLedger: Sendable {
         let bytes: [UInt8]
         /// The pins by their names.
         let pins: [String: String]
-        let page: HistoryPage
         /// The file without the pins and the history.
         let rest: [UInt8]
     }
@@ -74,39 +73,18 @@ struct EarlierLedger: Sendable {
     private static func content(_ bytes: [UInt8]) -> Content? {
         guard var list = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any] else { return nil }
         let pins = list.filter { $0.key.hasPrefix(MigrationLedger.pinPrefix) }.compactMapValues { $0 as? String }
-        let history = list.filter { LedgerHistory.isEarlier($0.key) }
-        if pins.isEmpty, history.isEmpty { return nil }
-        for name in Array(pins.keys) + Array(history.keys) { list[name] = nil }
+        let removed = list.keys.filter { pins[$0] != nil || MigrationLedger.isHistory($0) }
+        if removed.isEmpty { return nil }
+        for name in removed { list[name] = nil }
         // The metadata of the removed entries.
         if var reserved = list[reservedName] as? [String: Any], let entries = reserved["entries"] as? [String: Any] {
             reserved["entries"] = entries.filter { list[$0.key] != nil }
             list[reservedName] = reserved
         }
         guard let rest = try? PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0) else { return nil }
-        var page = LedgerHistory.page(of: latest(history, "date") + latest(history, "lastWorked"))
-        page.earlier = RecordOrigin.fingerprint(of: StorageRecord(payload: .bytes(bytes), revision: StorageRevision([])))
-        return Content(bytes: bytes, pins: pins, page: page, rest: Array(rest))
+        return Content(bytes: bytes, pins: pins, rest: Array(rest))
     }
 
     /// The entry of the reserved dictionary of a property list. `Docs/Formats.md` describes it.
     private static let reservedName = "LocalData.metadata"
-
-    /// Returns the entries with the latest dates, as payloads.
-    private static func latest(_ entries: [String: Any], _ date: String) -> [(name: String, payload: StoragePayload)] {
-        entries.compactMap { name, value in
-            (value as? [String: Any]).flatMap { fields in (fields[date] as? Date).map { (name, fields, $0) } }
-        }.sorted { ($0.2, $0.0) > ($1.2, $1.0) }.prefix(HistoryPage.maximumOfTotals).map { name, fields, _ in
-            (name, .native(.dictionary(fields.compactMapValues(native))))
-        }
-    }
-
-    private static func native(_ value: Any) -> NativeValue? {
-        switch value {
-        case let text as String: .string(text)
-        case let date as Date: .date(date.timeIntervalSinceReferenceDate)
-        case let number as Int: .integer(Int64(number))
-        case let texts as [String]: .array(texts.map { .string($0) })
-        default: nil
-        }
-    }
 }

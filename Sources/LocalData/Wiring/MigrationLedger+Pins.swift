@@ -4,7 +4,7 @@ import Sealing
 /// The pins: for each key source, the identity of the sealing key that it gave.
 ///
 /// They have a small separate list, which every opening of an encrypted database reads. Earlier releases kept them in the
-/// ledger; ``foldEarlier()`` moves them.
+/// ledger; ``foldEarlier(_:)`` moves them.
 extension MigrationLedger {
     static let pinPrefix = "pin:"
 
@@ -21,7 +21,7 @@ extension MigrationLedger {
         if let pin = try await recordedPin(source) { return pin }
         // An earlier release may have recorded it in the ledger. If it cannot be moved, for example in a folder that is read-only, it
         // counts where it is.
-        do { return try await foldEarlier() ? try await recordedPin(source) : nil } catch {
+        do { return try await foldEarlier(self) ? try await recordedPin(source) : nil } catch {
             if let pin = try await recordedPin(source) { return pin }
             let address = Self.pinAddress(source)
             return try Self.pin(in: try await backend().read(address, .validated), address)
@@ -41,9 +41,8 @@ extension MigrationLedger {
     }
 
     private func pins(in backend: any StorageBackend) async throws(BackendError) -> Set<KeyIdentity> {
-        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix(Self.pinPrefix) }
         var pins: Set<KeyIdentity> = []
-        for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
+        for (address, probe) in try await Self.entries(of: backend, { $0.hasPrefix(Self.pinPrefix) }) {
             if let pin = try Self.pin(in: probe, address) { pins.insert(pin) }
         }
         return pins
@@ -77,58 +76,34 @@ extension MigrationLedger {
             recorded: { (source) throws(BackendError) in try await self.pin(source) },
             record: { (key, source) throws(BackendError) in try await self.setPin(key, source) },
             all: { () throws(BackendError) in try await self.pins() },
-            renew: { () throws(BackendError) in try await self.foldEarlier() })
+            renew: { () throws(BackendError) in try await self.foldEarlier(self) })
     }
 
-    /// Moves the pins and the history that an earlier release recorded in the ledger to their present places.
+    /// Returns whether an entry of the ledger is from the history of an earlier release, which had one for each value and each migration.
+    static func isHistory(_ name: String) -> Bool { name.hasPrefix("value:") || name.hasPrefix("history:") }
+
+    /// Moves the pins that an earlier release recorded in the ledger to their present place, and deletes its history.
     ///
-    /// The entries are deleted at last, so that a killed process loses none. Another call then moves them again: the pins are the
-    /// same, and the page of the history is ignored because it repeats another one. An earlier release that runs beside this one
-    /// may record new entries. Its pins are later than those that are recorded here.
+    /// The entries are deleted at last, so that a killed process loses no pin. An earlier release that runs beside this one may record new
+    /// entries. Its pins are later than those that are recorded here.
+    /// - Parameter large: Reads a large ledger; nil if the ledger is no file.
     /// - Returns: Whether the ledger had such pins.
-    @discardableResult
-    func foldEarlier() async throws(BackendError) -> Bool {
-        let hadPins = try await foldLarge()
-        let backend = try backend()
-        let isApart = pinStore != nil
-        let addresses = try await backend.addresses(in: .values).filter { address in
-            LedgerHistory.isEarlier(address.name) || isApart && address.name.hasPrefix(Self.pinPrefix)
+    func foldEarlier(_ large: EarlierLedger?) async throws(BackendError) -> Bool {
+        if pinStore != nil, let large, let content = try await large.read() {
+            let pins = content.pins.sorted { $0.key < $1.key }
+            try await apply(pins.map { .put(.native(.string($0.value)), at: StorageAddress($0.key)) }, to: try pinBackend())
+            try await large.replace(content)
+            if !pins.isEmpty { return true }
         }
-        if addresses.isEmpty { return hadPins }
+        let isApart = pinStore != nil
+        let entries = try await entries { Self.isHistory($0) || isApart && $0.hasPrefix(Self.pinPrefix) }
+        if entries.isEmpty { return false }
         var pins: [StorageMutation] = []
-        var (entries, revisions): ([(name: String, payload: StoragePayload)], [UInt8]) = ([], [])
-        var deletions: [StorageMutation] = []
-        for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
-            if address.name.hasPrefix(Self.pinPrefix) {
-                if let pin = try Self.pin(in: probe, address) { pins.append(.put(.native(.string(pin.text)), at: address)) }
-            } else if let record = probe.record {
-                entries.append((address.name, record.payload))
-                revisions += record.revision.bytes
-            }
-            deletions.append(.delete(address, if: probe.unchanged))
+        for (address, probe) in entries where address.name.hasPrefix(Self.pinPrefix) {
+            if let pin = try Self.pin(in: probe, address) { pins.append(.put(.native(.string(pin.text)), at: address)) }
         }
         if !pins.isEmpty { try await apply(pins, to: try pinBackend()) }
-        if !entries.isEmpty {
-            var page = LedgerHistory.page(of: entries)
-            page.earlier = RecordOrigin.fingerprint(of: StorageRecord(payload: .bytes(revisions), revision: StorageRevision([])))
-            try await counts.append(page)
-        }
-        try await apply(deletions, to: backend)
-        return hadPins || !pins.isEmpty
-    }
-
-    /// Moves the pins and the history out of a ledger that is too large to be read by its store.
-    private func foldLarge() async throws(BackendError) -> Bool {
-        guard let pinStore = try pinStore.map({ _ throws(BackendError) in try pinBackend() }), let content = try await earlier?.read()
-        else {
-            return false
-        }
-        let pins = content.pins.sorted { $0.key < $1.key }.map {
-            StorageMutation.put(.native(.string($0.value)), at: StorageAddress($0.key))
-        }
-        if !pins.isEmpty { try await apply(pins, to: pinStore) }
-        try await counts.append(content.page)
-        try await earlier?.replace(content)
+        try await apply(entries.map { .delete($0.address, if: $0.probe.unchanged) }, to: try backend())
         return !pins.isEmpty
     }
 }

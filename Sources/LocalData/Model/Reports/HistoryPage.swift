@@ -1,4 +1,3 @@
-import BackendContract
 import Foundation
 
 /// A part of the history of migrations: what one flush of the notes adds, or the totals of parts that were dropped.
@@ -13,18 +12,12 @@ struct HistoryPage: Codable, Sendable {
         var from: [String]
         /// The id of the migration.
         var by: String
-        /// The time, if it is not that of the page.
-        var at: Date?
-        /// The version of the program, if it is not that of the page.
-        var version: String?
 
         /// Appends the value as JSON. A page may have thousands of them, which takes `JSONEncoder` many times as long.
         fileprivate func append(to text: inout [UInt8]) {
             text.append("{\"by\":", quoting: [by], ",\"from\":[")
             text.append("", quoting: from, "],\"to\":")
             text.append("", quoting: [to], "")
-            if let at { text += ",\"at\":\(at.timeIntervalSinceReferenceDate)".utf8 }
-            if let version { text.append(",\"version\":", quoting: [version], "") }
             text += "}".utf8
         }
     }
@@ -47,15 +40,11 @@ struct HistoryPage: Codable, Sendable {
     var at: Date
     /// The version of the program.
     var version: String?
-    var moved: [Moved] = []
+    var moved: [Moved]?
     /// By the ids of migrations.
-    var work: [String: Work] = [:]
+    var work: [String: Work]?
     /// The totals of dropped pages.
     var totals: [MigrationHistory.Migration]?
-    /// Identifies the entries of an earlier release that the page contains. Another page with the same entries is ignored.
-    var earlier: String?
-    /// For totals: the values of ``earlier`` of the dropped pages.
-    var folded: [String]?
 
     /// The maximum number of migrations in the totals of dropped pages. The migrations that ran last are kept.
     static let maximumOfTotals = 1_000
@@ -65,8 +54,10 @@ struct HistoryPage: Codable, Sendable {
     /// The page as JSON without a line break.
     var line: [UInt8] {
         get throws {
-            var text = Array(try Self.encoder.encode(self))
-            if moved.isEmpty { return text }
+            var page = self
+            page.moved = nil
+            var text = Array(try Self.encoder.encode(page))
+            guard let moved, !moved.isEmpty else { return text }
             text.removeLast()
             text += ",\"moved\":[".utf8
             for (index, value) in moved.enumerated() {
@@ -92,38 +83,11 @@ struct HistoryPage: Codable, Sendable {
     }
     private static var decoder: JSONDecoder { JSONDecoder() }
 
-    private enum CodingKeys: CodingKey { case at, version, moved, work, totals, earlier, folded }
-
-    init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        at = try fields.decode(Date.self, forKey: .at)
-        version = try fields.decodeIfPresent(String.self, forKey: .version)
-        moved = try fields.decodeIfPresent([Moved].self, forKey: .moved) ?? []
-        work = try fields.decodeIfPresent([String: Work].self, forKey: .work) ?? [:]
-        totals = try fields.decodeIfPresent([MigrationHistory.Migration].self, forKey: .totals)
-        earlier = try fields.decodeIfPresent(String.self, forKey: .earlier)
-        folded = try fields.decodeIfPresent([String].self, forKey: .folded)
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(at, forKey: .at)
-        try fields.encodeIfPresent(version, forKey: .version)
-        // The property `line` adds the moved values.
-        if !work.isEmpty { try fields.encode(work, forKey: .work) }
-        try fields.encodeIfPresent(totals, forKey: .totals)
-        try fields.encodeIfPresent(earlier, forKey: .earlier)
-        try fields.encodeIfPresent(folded, forKey: .folded)
-    }
-
     // MARK: Several pages
 
-    /// Returns the pages of lines in the order of their times, each with its line. Ignores damaged lines, and pages that repeat the
-    /// entries of an earlier release.
+    /// Returns the pages of lines in the order of their times, each with its line. Ignores damaged lines.
     static func pages(_ lines: [[UInt8]]) -> [(page: HistoryPage, line: [UInt8])] {
-        let pages = lines.compactMap { line in HistoryPage(line: line).map { ($0, line) } }.sorted { $0.0.at < $1.0.at }
-        var folded = Set(pages.flatMap { $0.0.folded ?? [] })
-        return pages.filter { page, _ in page.earlier.map { folded.insert($0).inserted } ?? true }
+        lines.compactMap { line in HistoryPage(line: line).map { ($0, line) } }.sorted { $0.0.at < $1.0.at }
     }
 
     /// Returns shorter lines for the same history. Keeps the latest pages up to a size, and adds the totals of all others.
@@ -148,19 +112,19 @@ struct HistoryPage: Codable, Sendable {
         while let line = try? totals.line, line.count > size / 2, let migrations = totals.totals, !migrations.isEmpty {
             totals.totals = Self.latest(migrations, atMost: migrations.count / 2)
         }
-        let names = dropped.reversed().flatMap { ($0.folded ?? []) + [$0.earlier].compactMap(\.self) }
-        totals.folded = names.isEmpty ? nil : Array(names.suffix(16))
         return (try? [totals.line] + kept.reversed()) ?? lines
     }
 
-    /// Returns the page without what it says about the values of some locations.
-    func without(_ isForgotten: (Place) -> Bool) -> HistoryPage {
+    /// Returns the page without what it says about the values of some locations; nil if it says nothing about them.
+    func without(_ isForgotten: (String) -> Bool) -> HistoryPage? {
         var page = self
-        page.moved = moved.filter { moved in !([moved.to] + moved.from).contains { Place(text: $0).map(isForgotten) ?? false } }
-        for moved in moved where !page.moved.contains(where: { $0.to == moved.to }) {
-            page.work[moved.by, default: Work()].add(successes: 1, values: 1)
+        page.moved = moved?.filter { moved in
+            if !([moved.to] + moved.from).contains(where: isForgotten) { return true }
+            page.work = page.work ?? [:]
+            page.work?[moved.by, default: Work()].add(successes: 1, values: 1)
+            return false
         }
-        return page
+        return page.moved?.count == moved?.count ? nil : page
     }
 
     /// The sums of several pages, by the ids of migrations.
@@ -170,8 +134,10 @@ struct HistoryPage: Codable, Sendable {
         /// Adds a page. Pages are added in the order of their times.
         mutating func add(_ page: HistoryPage) {
             for migration in page.totals ?? [] { change(migration.id) { $0 = migration.added(to: $0) } }
-            for moved in page.moved { add(Work(successes: 1, values: 1), moved.by, moved.at ?? page.at, moved.version ?? page.version) }
-            for (id, work) in page.work { add(work, id, page.at, page.version) }
+            for moved in page.moved ?? [] {
+                add(Work(successes: 1, values: 1), moved.by, page.at, page.version)
+            }
+            for (id, work) in page.work ?? [:] { add(work, id, page.at, page.version) }
         }
 
         private mutating func add(_ work: Work, _ id: String, _ date: Date, _ version: String?) {
