@@ -56,7 +56,7 @@ extension FuzzTarget {
         try promise(isValid(address), "a property list takes a name that no store may take")
         var document = PropertyListDocument()
         document.replace(PropertyListSlot(address, .native(.boolean(true)), StorageMetadata(), StorageRevision([1])))
-        guard let bytes = try? document.encoded(capacity: 0), let entries = try? PropertyListReader.read(bytes),
+        guard let bytes = try? document.encoded(), let entries = try? PropertyListReader.read(bytes),
             let again = try? PropertyListDocument(entries)
         else { throw BrokenPromise(description: "a name makes a property list that cannot be read") }
         try promise(again.slots.map(\.address) == [address], "a name in a property list does not come back")

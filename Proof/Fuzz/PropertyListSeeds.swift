@@ -13,8 +13,8 @@ enum PropertyListSeeds {
         let native = StorageNamespace("namespace")
         document.replace(PropertyListSlot(StorageAddress("other", in: native), .bytes([1]), RecordSeeds.metadata, StorageRevision([5])))
         document.replace(PropertyListSlot(tombstoneAt: StorageAddress("removed"), RecordSeeds.metadata, StorageRevision([6])))
-        let whole = (try? document.encoded(capacity: 0)) ?? []
-        return [whole, (try? PropertyListDocument().encoded(capacity: 0)) ?? []] + small + foundation + texts.map { Array($0.utf8) }
+        let whole = (try? document.encoded()) ?? []
+        return [whole, (try? PropertyListDocument().encoded()) ?? []] + small + foundation + texts.map { Array($0.utf8) }
     }
 
     /// Property lists with one slot each.
@@ -22,7 +22,7 @@ enum PropertyListSeeds {
         RecordSeeds.records.prefix(6).compactMap { record in
             var document = PropertyListDocument()
             document.replace(PropertyListSlot(StorageAddress("a"), record.payload, StorageMetadata(), record.revision))
-            return try? document.encoded(capacity: 0)
+            return try? document.encoded()
         }
     }
 
@@ -61,4 +61,12 @@ enum PropertyListSeeds {
         [1, 2, 110, 115, 1, 98, 0, 7, 0, 1, 0, 3, 1, 2, 3],
         [0, 1, 60, 128, 2, 1, 38, 1, 62, 1, 13, 1, 0, 5, 1, 0, 1, 1, 10, 2, 1, 38, 0, 3, 60, 62, 34],
     ]
+}
+
+extension PropertyListDocument {
+    /// The bytes of the property list, encoded from scratch.
+    func encoded() throws(BackendError) -> [UInt8] {
+        var copy = self
+        return try copy.encode(over: [])
+    }
 }

@@ -91,7 +91,7 @@ extension FuzzTarget {
     }
 
     private static func write(_ document: PropertyListDocument) throws(BrokenPromise) -> [UInt8] {
-        do throws(BackendError) { return try document.encoded(capacity: 0) } catch {
+        do throws(BackendError) { return try document.encoded() } catch {
             throw BrokenPromise(description: "what was read cannot be written: \(error)")
         }
     }

@@ -54,6 +54,8 @@ import Testing
         var document = PropertyListDocument()
         var model = PropertyListModel()
         var revisions: UInt64 = 0
+        /// The bytes of the file, which each check writes again.
+        var bytes: [UInt8] = []
         /// The format in which the other program rewrites the file, independent of the format that this store chose.
         let format: PropertyListSerialization.PropertyListFormat
 
@@ -79,17 +81,17 @@ import Testing
                 _ = document.remove([address])
                 model.remove(address)
             case .foreign(let name, let value):
-                var entries = try FoundationList.read(try document.encoded(capacity: 0))
+                var entries = try FoundationList.read(try document.encoded())
                 entries[name] = value.map(FoundationList.object)
                 document = try PropertyListDocument(try PropertyListReader.read(try FoundationList.write(entries, format)))
                 model.foreign(value, at: StorageAddress(name))
-            case .rewrite: document = try PropertyListDocument(try PropertyListReader.read(try document.encoded(capacity: 0)))
+            case .rewrite: document = try PropertyListDocument(try PropertyListReader.read(try document.encoded()))
             }
         }
 
         /// Checks all properties of the document and of its encoded file.
-        func check() throws {
-            let bytes = try document.encoded(capacity: 0)
+        mutating func check() throws {
+            bytes = try document.encode(over: bytes)
             let read = try PropertyListDocument(try PropertyListReader.read(bytes))
             for address in Set(model.slots.keys).union(document.slots.map(\.address)) {
                 let expected = model.probe(address)
@@ -105,8 +107,8 @@ import Testing
                 whole.replace(PropertyListSlot(address: slot.address, value: slot.value, metadata: slot.metadata))
             }
             if bytes.starts(with: Array("<?xml".utf8)) {
-                try hold(try whole.encoded(capacity: 0) == bytes, "the joined pieces are not the file that is written at once")
-                try hold(try read.encoded(capacity: 0) == bytes, "what was read is not written as it was")
+                try hold(try whole.encoded() == bytes, "the joined pieces are not the file that is written at once")
+                try hold(try read.encoded() == bytes, "what was read is not written as it was")
             }
 
             // Foundation must read the same names and values.
@@ -233,5 +235,13 @@ import Testing
             await store.close()
             await other.close()
         }
+    }
+}
+
+extension PropertyListDocument {
+    /// The bytes of the property list, encoded from scratch.
+    func encoded() throws(BackendError) -> [UInt8] {
+        var copy = self
+        return try copy.encode(over: [])
     }
 }

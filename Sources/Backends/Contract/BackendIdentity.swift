@@ -30,23 +30,34 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
 /// print(slot)  // folder:/var/lib/weather#city
 /// ```
 public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
-    /// The hash value of the address, which is computed once. It comes first, because `==` compares it first.
-    private let code: Int
+    /// The parts of a slot. Slots are copied often, so a copy must not retain each text.
+    private final class Parts: Sendable {
+        let store: BackendIdentity
+        let address: StorageAddress
+        /// The hash value of the address.
+        let code: Int
+
+        init(_ store: BackendIdentity, _ address: StorageAddress) { (self.store, self.address, code) = (store, address, address.hashValue) }
+    }
+
+    private let parts: Parts
     /// The identity of the store.
-    public let store: BackendIdentity
+    public var store: BackendIdentity { parts.store }
     /// The address of the slot in the store.
-    public let address: StorageAddress
+    public var address: StorageAddress { parts.address }
 
     /// Creates a slot.
-    public init(store: BackendIdentity, address: StorageAddress) {
-        self.store = store
-        self.address = address
-        code = address.hashValue
+    public init(store: BackendIdentity, address: StorageAddress) { parts = Parts(store, address) }
+
+    /// Whether two slots have the same store and address.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.parts === right.parts
+            || left.parts.code == right.parts.code && left.address == right.address && left.store == right.store
     }
 
     /// Hashes the address only. The store is often a long path, and slots that are compared are mostly in the same
     /// store.
-    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(parts.code) }
 
     /// The store and the address, separated by a number sign.
     public var description: String { "\(store)#\(address)" }

@@ -86,8 +86,9 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     static func hashUTF8(of text: String, into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        if text.utf8.withContiguousStorageIfAvailable({ hasher.combine(bytes: UnsafeRawBufferPointer($0)) }) == nil {
+            for byte in text.utf8 { hasher.combine(byte) }
+        }
         hasher.combine(0 as UInt8)
     }
 

@@ -4,16 +4,15 @@ import Foundation
 enum ByteOrder {
     /// Returns a number less than, equal to or greater than zero, as `memcmp` does.
     static func compare(_ left: String, _ right: String) -> Int {
-        var (left, right) = (left, right)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
+        left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in
                 if let start = left.baseAddress, let other = right.baseAddress {
                     let order = memcmp(start, other, min(left.count, right.count))
                     if order != 0 { return Int(order) }
                 }
                 return left.count - right.count
             }
-        }
+        }.flatMap(\.self) ?? (left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : left.utf8.elementsEqual(right.utf8) ? 0 : 1)
     }
 
     /// Whether two arrays of bytes are equal.

@@ -27,6 +27,8 @@ struct PropertyListDocument: Sendable {
     private(set) var removedByOthers: Set<StorageAddress> = []
     /// Entries of the reserved dictionary that this version of LocalData does not use. They are kept unchanged.
     private var extras: [String: NativeValue] = [:]
+    /// The positions of the entries in the bytes of the file; nil if they are not known.
+    private var layout: PropertyListLayout?
 
     /// Creates an empty document.
     init() {}
@@ -95,24 +97,24 @@ struct PropertyListDocument: Sendable {
 
     /// Stores a slot at its address, and replaces a slot that is already there.
     mutating func replace(_ slot: PropertyListSlot) {
+        layout = nil
         let known = find(slot.address)
         if known.slot != nil { slots[known.index] = slot } else { slots.insert(slot, at: known.index) }
     }
 
     /// Deletes slots. Returns false if all of them were empty.
     mutating func remove(_ addresses: [StorageAddress]) -> Bool {
-        let found = addresses.map(find).filter { $0.slot != nil }.map(\.index)
-        if found.count < 2 {
-            if let index = found.first { slots.remove(at: index) }
-            return !found.isEmpty
+        let found = addresses.map(find).filter { $0.slot != nil }.map(\.index).sorted()
+        if found.isEmpty { return false }
+        let keepsReserved = !extras.isEmpty || slots.last?.address.namespace != .values
+        layout = layout?.removing(found, keepsReserved: keepsReserved)
+        var (kept, next) = ([PropertyListSlot](), 0)
+        kept.reserveCapacity(slots.count - found.count)
+        for index in found {
+            kept += slots[next..<index]
+            next = index + 1
         }
-        var isGone = [Bool](repeating: false, count: slots.count)
-        for index in found { isGone[index] = true }
-        var index = -1
-        slots.removeAll { _ in
-            index += 1
-            return isGone[index]
-        }
+        slots = kept + slots[next...]
         return true
     }
 
@@ -146,14 +148,19 @@ struct PropertyListDocument: Sendable {
 
     /// Returns the bytes of the property list. The format is XML, or binary if XML cannot represent a value exactly.
     /// Such a value can only come from a binary list that another program wrote.
-    /// - Parameter capacity: The approximate number of bytes.
-    func encoded(capacity: Int) throws(BackendError) -> [UInt8] {
+    /// - Parameter old: The bytes of the document from which this one was made.
+    mutating func encode(over old: [UInt8]) throws(BackendError) -> [UInt8] {
+        if let (bytes, layout) = layout?.encoded(from: old) {
+            self.layout = layout
+            return bytes
+        }
+        layout = nil
         let pieces = slots.map(\.pieces)
         guard pieces.allSatisfy(\.isExact), PropertyListXML.represents(.dictionary(extras), .foundation) else {
             return try PropertyListReader.binary(entries)
         }
         var bytes = PropertyListXML.header
-        bytes.reserveCapacity(capacity)
+        bytes.reserveCapacity(old.count + 4_096)
         let valueCount = slots.firstIndex { $0.address.namespace != .values } ?? slots.count
         let reserved = pieces.contains { !$0.metadata.isEmpty } || valueCount < slots.count || !extras.isEmpty
         guard reserved || !slots.isEmpty else {
@@ -161,14 +168,26 @@ struct PropertyListDocument: Sendable {
             return bytes + PropertyListXML.trailer
         }
         PropertyListXML.appendTag("<dict>", indent: 0, to: &bytes)
-        for piece in pieces[..<valueCount] { bytes.append(contentsOf: piece.value) }
-        if reserved { appendReserved(pieces, valueCount, to: &bytes) }
+        let values = Self.append(pieces[..<valueCount].lazy.map(\.value), to: &bytes)
+        let metadata = reserved ? appendReserved(pieces, valueCount, to: &bytes) : []
         PropertyListXML.appendTag("</dict>", indent: 0, to: &bytes)
         bytes.append(contentsOf: PropertyListXML.trailer)
+        layout = PropertyListLayout(values: values, metadata: metadata, size: bytes.count)
         return bytes
     }
 
-    private func appendReserved(_ pieces: [PropertyListSlot.Pieces], _ valueCount: Int, to bytes: inout [UInt8]) {
+    /// Appends entries. Returns the position of each, and the end of the last one.
+    private static func append(_ entries: some Collection<[UInt8]>, to bytes: inout [UInt8]) -> [Int] {
+        var starts: [Int] = []
+        starts.reserveCapacity(entries.count + 1)
+        for entry in entries {
+            starts.append(bytes.count)
+            bytes.append(contentsOf: entry)
+        }
+        return starts + [bytes.count]
+    }
+
+    private func appendReserved(_ pieces: [PropertyListSlot.Pieces], _ valueCount: Int, to bytes: inout [UInt8]) -> [Int] {
         PropertyListXML.appendKey(Self.reservedName, indent: 1, to: &bytes)
         PropertyListXML.appendTag("<dict>", indent: 1, to: &bytes)
         PropertyListXML.appendEntry("format", .integer(Self.format), indent: 2, to: &bytes)
@@ -177,7 +196,7 @@ struct PropertyListDocument: Sendable {
         }
         PropertyListXML.appendKey("entries", indent: 2, to: &bytes)
         PropertyListXML.appendTag("<dict>", indent: 2, to: &bytes)
-        for piece in pieces[..<valueCount] { bytes.append(contentsOf: piece.metadata) }
+        let metadata = Self.append(pieces[..<valueCount].lazy.map(\.metadata), to: &bytes)
         PropertyListXML.appendTag("</dict>", indent: 2, to: &bytes)
         if valueCount < slots.count {
             PropertyListXML.appendKey("namespaces", indent: 2, to: &bytes)
@@ -197,6 +216,7 @@ struct PropertyListDocument: Sendable {
             PropertyListXML.appendTag("</dict>", indent: 2, to: &bytes)
         }
         PropertyListXML.appendTag("</dict>", indent: 1, to: &bytes)
+        return metadata
     }
 
     /// All entries of the property list as native values, for the binary format.

@@ -56,7 +56,7 @@ extension PropertyListFile {
                 continue
             }
             do throws(BackendError) {
-                guard let file = try replace(snapshot, with: document, progressed) else { continue }
+                guard let file = try replace(snapshot, with: &document, progressed) else { continue }
                 let hold = adoptReplaced(file, document)
                 note(calls, from: snapshot, to: document, repeated, hold.map { RecentChanges.File(status: file.status, hold: $0) })
                 return results
@@ -123,13 +123,15 @@ extension PropertyListFile {
     }
 
     private func refusal(of call: [StorageMutation], on document: PropertyListDocument) -> [MutationResult]? {
-        call.refused { nameRefusal(of: $0, on: document) ?? document.probe($0.address).refusal(of: $0) }
+        call.refused { mutation in
+            let slot = document.find(mutation.address).slot
+            return (slot == nil ? nameRefusal(of: mutation) : nil) ?? (slot?.probe ?? .absent).refusal(of: mutation)
+        }
     }
 
     /// Refuses a name that Foundation could confuse with another name. If another program created a slot (the location
     /// of one value) with such a name, the slot can still be deleted.
-    private func nameRefusal(of mutation: StorageMutation, on document: PropertyListDocument) -> MutationResult? {
-        guard document.find(mutation.address).slot == nil else { return nil }
+    private func nameRefusal(of mutation: StorageMutation) -> MutationResult? {
         do throws(BackendError) {
             try PropertyListStore.validateNormalization(of: mutation.address)
             return nil
@@ -144,9 +146,9 @@ extension PropertyListFile {
     /// - Returns: The status and bytes of the new file. Nil if the old file has changed since it was read. In that case
     ///   it was not replaced.
     private func replace(
-        _ snapshot: PropertyListSnapshot, with document: PropertyListDocument, _ progressed: () -> Void
+        _ snapshot: PropertyListSnapshot, with document: inout PropertyListDocument, _ progressed: () -> Void
     ) throws(BackendError) -> (status: FileStatus, bytes: [UInt8])? {
-        let bytes = try document.encoded(capacity: snapshot.bytes.count + 4_096)
+        let bytes = try document.encode(over: snapshot.bytes)
         progressed()
         // Keep a symbolic link, and replace its target.
         let target = files.resolve(path)

@@ -69,8 +69,14 @@ struct RecentChanges: Sendable {
         guard changes.count > Self.maximumCount else { return }
         changes = changes.filter { instant < $0.value.at.advanced(by: Self.patience) }
         guard changes.count > Self.maximumCount else { return }
-        let kept = changes.sorted { $0.value.at > $1.value.at }.prefix(Self.maximumCount / 2)
-        changes = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+        let times = changes.values.map(\.at).sorted(by: >)
+        let oldest = times[Self.maximumCount / 2]
+        // Changes of one commit have the same time. Only some of the oldest may be kept.
+        var rest = times[..<(Self.maximumCount / 2)].count { $0 == oldest }
+        changes = changes.filter { change in
+            if change.value.at == oldest { rest -= 1 }
+            return change.value.at > oldest || change.value.at == oldest && rest >= 0
+        }
     }
 
     /// Finds the remembered changes that a newly read list does not contain.

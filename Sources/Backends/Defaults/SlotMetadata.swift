@@ -113,16 +113,21 @@ struct SlotMetadata {
 
     private static func metadata(_ entries: [String: NativeValue]) -> StorageMetadata {
         var metadata = StorageMetadata()
-        metadata.serializer = text(entries["serializer"])
-        metadata.typeTag = text(entries["typeTag"])
-        if case .integer(let version)? = entries["schemaVersion"] { metadata.schemaVersion = Int(version) }
-        metadata.origin = data(entries["origin"])
-        metadata.sealing = text(entries["sealing"])
-        metadata.createdAt = seconds(entries["createdAt"])
-        metadata.modifiedAt = seconds(entries["modifiedAt"])
-        metadata.expiresAt = seconds(entries["expiresAt"])
-        if case .dictionary(let attributes)? = entries["attributes"] { metadata.attributes = attributes.compactMapValues(text) }
-        metadata.indexesAttributes = entries["indexesAttributes"] != .boolean(false)
+        for (name, value) in entries {
+            switch (name, value) {
+            case ("serializer", .string(let text)): metadata.serializer = text
+            case ("typeTag", .string(let text)): metadata.typeTag = text
+            case ("schemaVersion", .integer(let version)): metadata.schemaVersion = Int(version)
+            case ("origin", .data(let bytes)): metadata.origin = bytes
+            case ("sealing", .string(let text)): metadata.sealing = text
+            case ("createdAt", .real(let seconds)): metadata.createdAt = seconds
+            case ("modifiedAt", .real(let seconds)): metadata.modifiedAt = seconds
+            case ("expiresAt", .real(let seconds)): metadata.expiresAt = seconds
+            case ("attributes", .dictionary(let attributes)): metadata.attributes = attributes.compactMapValues(text)
+            case ("indexesAttributes", .boolean(false)): metadata.indexesAttributes = false
+            default: continue
+            }
+        }
         return metadata
     }
 
@@ -132,9 +137,5 @@ struct SlotMetadata {
 
     private static func data(_ value: NativeValue?) -> [UInt8]? {
         if case .data(let bytes)? = value { bytes } else { nil }
-    }
-
-    private static func seconds(_ value: NativeValue?) -> Double? {
-        if case .real(let seconds)? = value { seconds } else { nil }
     }
 }

@@ -66,19 +66,19 @@ package struct PosixFileSystem: FileSystem {
         // The size of a sparse file can exceed the memory.
         guard info.st_size <= 1 << 30 else { throw FileError(number: EFBIG, operation: "read (more than 1 GiB)", path: path) }
         // Read directly into the array: another buffer would keep a copy of bytes that may be a key.
-        var bytes = [UInt8](repeating: 0, count: Int(info.st_size) + 1)
-        var filled = 0
-        while true {
-            if filled == bytes.count { bytes.append(contentsOf: [UInt8](repeating: 0, count: max(4_096, filled))) }
-            let count = bytes.withUnsafeMutableBytes { posixRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[filled...])) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileError(number: errno, operation: "read", path: path)
+        var last = 1
+        func next(_ size: Int) -> [UInt8] {
+            [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
+                while filled < size, last > 0 {
+                    last = posixRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...]))
+                    if last < 0, errno == EINTR { last = 1 } else { filled += max(0, last) }
+                }
             }
-            if count == 0 { break }
-            filled += count
         }
-        bytes.removeLast(bytes.count - filled)
+        var bytes = next(Int(info.st_size) + 1)
+        // The file has become longer.
+        while last > 0 { bytes += next(max(4_096, bytes.count)) }
+        if last < 0 { throw FileError(number: errno, operation: "read", path: path) }
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
     }

@@ -55,7 +55,14 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The indexes of names by table. Computing one takes as long as finding its row, and a change needs it several times.
     private final class Slots: Sendable {
-        let known = Mutex<[String: [StorageAddress: [UInt8]]]>([:])
+        struct Name: Hashable {
+            let address: StorageAddress
+            let table: String
+
+            func hash(into hasher: inout Hasher) { hasher.combine(address) }
+        }
+
+        let known = Mutex<[Name: [UInt8]]>([:])
     }
 
     /// The keys for labels. They are derived when one of them is first needed.
@@ -95,11 +102,12 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     ///   - address: The namespace and the name.
     ///   - table: The name of the table. The index is a different one in each table.
     package func slot(of address: StorageAddress, table: String) -> [UInt8] {
-        if let known = slots.known.withLock({ $0[table]?[address] }) { return known }
+        let name = Slots.Name(address: address, table: table)
+        if let known = slots.known.withLock({ $0[name] }) { return known }
         let slot = computedSlot(of: address, table)
         slots.known.withLock { known in
-            if known[table, default: [:]].count >= 4_096 { known[table] = [:] }
-            known[table, default: [:]][address] = slot
+            if known.count >= 16_384 { known = [:] }
+            known[name] = slot
         }
         return slot
     }

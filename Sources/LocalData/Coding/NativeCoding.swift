@@ -18,7 +18,7 @@ enum NativeCoding {
         guard let first = bytes.first else { return nil }
         switch first {
         case UInt8(ascii: "\""):
-            return (try? Coders.jsonDecoder.decode(String.self, from: Data(bytes))).map(NativeValue.string)
+            return (try? Serializer<String>.json.decode(Data(bytes))).map(NativeValue.string)
         case UInt8(ascii: "t") where bytes.elementsEqual("true".utf8): return .boolean(true)
         case UInt8(ascii: "f") where bytes.elementsEqual("false".utf8): return .boolean(false)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -36,7 +36,7 @@ enum NativeCoding {
     /// Returns the JSON document of a native string, boolean, number or date; nil for other values.
     static func json(of value: NativeValue) -> Data? {
         switch value {
-        case .string(let text): try? Coders.jsonEncoder.encode(text)
+        case .string(let text): try? Serializer<String>.json.encode(text)
         case .boolean(let flag): Data((flag ? "true" : "false").utf8)
         case .integer(let number): Data(String(number).utf8)
         case .unsigned(let number): Data(String(number).utf8)

@@ -222,6 +222,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     var shortText: [UInt8]? {
         guard earlier == nil, absent == nil, unnamed == nil, rewrites == nil, windows == nil, mirrors == nil else { return nil }
         var text = Array("{".utf8)
+        text.reserveCapacity(384)
         if let boot { text.append("\"boot\":", quoting: [boot], ",") }
         text += "\"copies\":{".utf8
         for (index, copy) in copies.sorted(by: { $0.key < $1.key }).enumerated() {
@@ -357,9 +358,7 @@ extension [UInt8] {
         self += beginning.utf8
         for (index, text) in texts.enumerated() {
             if index > 0 { append(UInt8(ascii: ",")) }
-            let bytes = Array(text.utf8)
-            let isPlain = bytes.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-            self += isPlain ? [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")] : (try? Array(JSONEncoder().encode(text))) ?? []
+            if !SimpleJSON.append(text, to: &self) { self += (try? Array(JSONEncoder().encode(text))) ?? [] }
         }
         self += end.utf8
     }

@@ -33,7 +33,8 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
     /// ```
     public static var json: Serializer {
         Serializer(
-            name: "json", encode: { try Coders.jsonEncoder.encode($0) }, decode: { try Coders.jsonDecoder.decode(Value.self, from: $0) })
+            name: "json", encode: { try SimpleJSON.data(of: $0) ?? Coders.jsonEncoder.encode($0) },
+            decode: { try SimpleJSON.value(Value.self, in: $0) ?? Coders.jsonDecoder.decode(Value.self, from: $0) })
     }
 
     /// A serializer for binary property lists.

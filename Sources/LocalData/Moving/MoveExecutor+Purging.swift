@@ -43,14 +43,9 @@ extension MoveExecutor {
         guard copies.count > 1, let first = copies.first?.route, first.capabilities.atomicBatch,
             copies.allSatisfy({ $0.route.slot.store == first.slot.store }), isCertain(achieved, first, destinations[0])
         else { return false }
-        let isShared = zip(copies, destinations).contains { copy, destination in
-            let (source, destination) = (copy.route.slot, destination.slot)
-            return history.registry.isNamed(source.placeholder ?? source, except: destination.placeholder ?? destination)
-        }
-        if isShared { return false }
-        var changes: [Committer.Change] = []
-        for copy in copies { changes += await deletion(of: copy) }
-        return await (try? delete(changes))?.isCommitted == true
+        for (copy, destination) in zip(copies.map(\.route.slot), destinations.map(\.slot))
+        where history.registry.isNamed(copy.placeholder ?? copy, except: destination.placeholder ?? destination) { return false }
+        return await (try? delete(await deletions(of: copies)))?.isCommitted == true
     }
 
     /// Applies changes that delete copies in legacy locations, and the marks of release windows. They are in one store.
@@ -60,14 +55,12 @@ extension MoveExecutor {
 
     /// Deletes a copy. Returns the reason why it remains, or nil if it is gone.
     private func purge(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
-        guard isCertain(achieved, copy.route, destination) else {
-            return "the new value is not certain to survive a power cut yet; a sweep deletes this copy after the next start of the machine"
-        }
+        let waits = "the new value is not certain to survive a power cut yet; a sweep deletes this copy after the next start of the machine"
+        guard isCertain(achieved, copy.route, destination) else { return waits }
         do {
-            if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
-                return "\(needed) still takes its value from it"
-            }
-            switch try await delete(await deletion(of: copy)).conflict {
+            let needed = try await neededBy(copy.route.slot, except: destination.slot)
+            if let needed { return "\(needed) still takes its value from it" }
+            switch try await delete(await deletions(of: [copy])).conflict {
             case nil, .absent: return nil
             default: return "it was changed since it was read"
             }
@@ -76,16 +69,22 @@ extension MoveExecutor {
         }
     }
 
-    /// Returns the change that deletes a copy. If the copy is a mirror, the mark of its release window is deleted in the same commit.
-    private func deletion(of copy: SourceRecord) async -> [Committer.Change] {
-        var change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-        // A verified read returns a record without a seal without some of its metadata.
-        if copy.route.judge == nil { change.mutation.knownMetadata = copy.record.metadata }
-        guard copy.record.metadata.origin != nil, let origin = try? await coder.origin(of: copy.record.metadata, copy.route),
-            origin.mirrors != nil
-        else { return [change] }
-        let mark = copy.route.beside(in: MirroredLocation.namespace(of: copy.route.address.namespace))
-        return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true), change]
+    /// Returns the changes that delete copies. If a copy is a mirror, the mark of its release window is deleted in the same commit.
+    private func deletions(of copies: [SourceRecord]) async -> [Committer.Change] {
+        var changes: [Committer.Change] = []
+        for copy in copies {
+            let (route, metadata) = (copy.route, copy.record.metadata)
+            let origin = metadata.origin == nil ? nil : try? await coder.origin(of: metadata, route)
+            if origin?.mirrors != nil {
+                let mark = route.beside(in: MirroredLocation.namespace(of: route.address.namespace))
+                changes.append(Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true))
+            }
+            var change = Committer.Change(.delete, route, if: .revision(copy.record.revision))
+            // A verified read returns a record without a seal without some of its metadata.
+            if route.judge == nil { change.mutation.knownMetadata = metadata }
+            changes.append(change)
+        }
+        return changes
     }
 
     /// Returns whether a value is as durable as its copy. If the destination's store is less durable than the copy's, which a migration

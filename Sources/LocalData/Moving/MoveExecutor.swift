@@ -23,7 +23,7 @@ struct MoveExecutor: EnginePart, Sendable {
 
     /// The result of moves that were carried out.
     struct Outcome: Sendable {
-        /// The stored records, in the order of the writes. A deletion stores none.
+        /// The record that the first write stored; empty if that write deleted a record.
         let records: [StorageRecord]
         /// The weakest durability of the written values.
         let durability: StorageDurability
@@ -46,7 +46,7 @@ struct MoveExecutor: EnginePart, Sendable {
     private func outcome(_ receipt: Committer.Receipt, _ moves: Moves) async -> Outcome? {
         guard receipt.isCommitted else { return nil }
         return Outcome(
-            records: moves.writes.indices.compactMap { receipt.record(of: moves.writes[$0], at: $0) }, durability: receipt.durability,
+            records: moves.writes.prefix(1).compactMap { receipt.record(of: $0, at: 0) }, durability: receipt.durability,
             residues: await purge(moves.copies, for: moves.destinations, achieved: receipt.durability))
     }
 

@@ -236,12 +236,12 @@ extension StorageRouter {
             if let code = row.errorCode { failures.note(code, of: row.to, at: configuration.runtime.clock.wallSeconds) }
         }
         report.duration = start.duration(to: slots.runtime.clock.now)
-        let (blocked, failed) = (report.blocked.count, report.failed.count)
         history.events.send(
             .sweepEnded(
-                isComplete: report.isComplete, keys: report.rows.count, moved: report.moved.count, blocked: blocked, failed: failed),
+                isComplete: report.isComplete, keys: report.rows.count, moved: report.moved.count, blocked: report.blocked.count,
+                failed: report.failed.count),
             report.isComplete ? "A sweep is complete." : "A sweep is not complete.",
-            ["keys": "\(report.rows.count)", "blocked": "\(blocked)", "failed": "\(failed)"])
+            ["keys": "\(report.rows.count)", "blocked": "\(report.blocked.count)", "failed": "\(report.failed.count)"])
         return report
     }
 }

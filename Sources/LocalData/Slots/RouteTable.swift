@@ -65,10 +65,7 @@ final class RouteTable: Sendable {
     /// - Parameter admits: Returns whether the key of a slot may be used; nil if every key may be used.
     /// - Throws: As ``slot(for:if:)``.
     func route<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Route {
-        if let problem = key.evolutionProblem { throw Self.unusable(problem, key.entity) }
-        let lead = Lead(
-            domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
-        let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
+        let route = try knownRoute(for: key)
         if let admits, !admits(route.slot) {
             throw StorageError(
                 StorageError.unregisteredKey, key: key.name,
@@ -80,14 +77,16 @@ final class RouteTable: Sendable {
     /// Returns the route of a key of any type.
     func route(for key: AnyStorageKey) throws -> Route {
         if let route = key.found as? Route, route.table == id { return route }
-        let base = key.base
-        if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
-        let lead = Lead(
-            domain: base.domain, address: StorageAddress(base.name, in: base.namespace), security: base.security,
-            isWitnessed: base.isWitnessed)
-        let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
+        let route = try knownRoute(for: key.base)
         key.found = route
         return route
+    }
+
+    private func knownRoute(for key: some TypedKey) throws -> Route {
+        if let problem = key.evolutionProblem { throw Self.unusable(problem, key.entity) }
+        let lead = Lead(
+            domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
+        return try known.withLock({ $0[lead] }) ?? route(of: lead)
     }
 
     private static func unusable(_ problem: String, _ entity: String) -> StorageError {

@@ -28,7 +28,7 @@ struct CatalogLint: EnginePart, Sendable {
         finding.problems += liveSources(finding.entries, others)
         finding.problems += windows(finding.entries, others)
         for entry in finding.entries { finding.problems += weakerSources(of: entry) + unreachableSources(of: entry) }
-        let live = Set((finding.entries + others).map(\.route.slot))
+        let live = finding.retired.isEmpty ? [] : Set((finding.entries + others).map(\.route.slot))
         for entry in finding.retired where live.contains(entry.route.slot) {
             finding.problems.append(
                 CatalogProblem(
@@ -46,7 +46,7 @@ struct CatalogLint: EnginePart, Sendable {
             ("description", key.description, "Describe the value, or leave the description out."),
         ]
         return parts.compactMap { part in
-            guard part.1?.allSatisfy(\.isWhitespace) == true else { return nil }
+            guard part.1?.unicodeScalars.allSatisfy(\.properties.isWhitespace) == true else { return nil }
             return CatalogProblem(
                 .incompleteKey, key, at: "\(key.domain)/\(key.name)", StorageError.incompleteKey, "The key's \(part.0) is empty.", part.2)
         }
@@ -62,8 +62,8 @@ struct CatalogLint: EnginePart, Sendable {
                     "Choose a stronger place or policy for it."))
         }
         let reach = self.reach(of: key, route, &problems)
-        let sources = Set(key.sources.compactMap { try? slots.routes.route(for: $0).slot }).subtracting([route.slot])
-        return KeyRegistry.Entry(key: key, route: route, sources: sources, reach: Set(reach.map(\.slot)), catalog: catalog)
+        let sources = key.sources.compactMap { try? slots.routes.route(for: $0).slot }.filter { $0 != route.slot }
+        return KeyRegistry.Entry(key: key, route: route, sources: sources, reach: reach.map(\.slot), catalog: catalog)
     }
 
     /// Returns the route of a key. If the key cannot be used, adds a problem and returns nil.
@@ -88,7 +88,6 @@ struct CatalogLint: EnginePart, Sendable {
     /// problem for each source that cannot be used, and if the sources form a cycle.
     private func reach(of key: AnyStorageKey, _ own: Route, _ problems: inout [CatalogProblem]) -> [Route] {
         var found: [Route] = []
-        var seen: Set<PhysicalSlot> = [own.slot]
         func follow(_ location: AnyStorageKey, _ way: [Route]) {
             for source in way.count == 1 ? location.sources : location.legacyLocations {
                 guard let route = route(source, of: key, &problems), let last = way.last else { continue }
@@ -105,7 +104,7 @@ struct CatalogLint: EnginePart, Sendable {
                             "Remove one of these sources from its key."))
                     continue
                 }
-                guard seen.insert(route.slot).inserted else { continue }
+                if found.contains(where: { $0.slot == route.slot }) { continue }
                 found.append(route)
                 follow(source, way + [route])
             }

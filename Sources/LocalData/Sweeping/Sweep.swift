@@ -23,7 +23,7 @@ struct Sweep: EnginePart, Sendable {
             }
         }
         var (rows, empty) = await SettledEntries(engine: engine).result(of: entries)
-        for case let row? in rows { finish(row) }
+        if progress != nil { for case let row? in rows { finish(row) } }
         await PageMover(engine: engine).move(empty) { index, row in
             rows[index] = row
             finish(row)
@@ -92,7 +92,7 @@ struct Sweep: EnginePart, Sendable {
         var parts: [[Int]] = []
         var partOf: [PhysicalSlot: Int] = [:]
         for (index, entry) in entries.enumerated() {
-            let slots = entry.reach.union([entry.route.slot]).flatMap { [$0] + ($0.placeholder.map { [$0] } ?? []) }
+            let slots = ([entry.route.slot] + entry.reach).flatMap { [$0] + ($0.placeholder.map { [$0] } ?? []) }
             let met = Set(slots.compactMap { partOf[$0] }).sorted()
             let part = met.first ?? parts.count
             if met.isEmpty { parts.append([]) }

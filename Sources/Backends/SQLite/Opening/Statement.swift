@@ -1,5 +1,6 @@
 #if SQLite
     import CSQLite
+    import Foundation
 
     /// A prepared statement. It is valid until its connection is closed. Like the connection, it is used by one caller
     /// at a time.
@@ -107,6 +108,14 @@
         func blob(_ column: Int32) -> UnsafeRawBufferPointer {
             let start = sqlite3_column_blob(pointer, column)
             return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+        }
+    }
+
+    extension UnsafeRawBufferPointer {
+        /// Whether the memory has exactly these bytes.
+        func hasBytes(_ bytes: [UInt8]) -> Bool {
+            guard count == bytes.count, let start = baseAddress else { return count == bytes.count }
+            return memcmp(start, bytes, count) == 0
         }
     }
 #endif

@@ -67,8 +67,8 @@
             var id = Self.home(of: written.slot)
             while true {
                 let isSame = try row(at: id) { row -> Bool? in
-                    guard row.slot.map({ $0.elementsEqual(written.slot) }) == true else { return nil }
-                    return row.version == written.version && row.sealed.map { $0.elementsEqual(written.sealed) } == true
+                    guard row.slot?.hasBytes(written.slot) == true else { return nil }
+                    return row.version == written.version && row.sealed?.hasBytes(written.sealed) == true
                 }
                 guard let isSame else { return false }
                 if let isSame { return isSame }
@@ -115,7 +115,7 @@
             var id = Self.home(of: slot)
             while true {
                 let step = try row(at: id) { row -> Step in
-                    let isAnother = row.slot.map { !$0.elementsEqual(slot) } ?? false
+                    let isAnother = row.slot?.hasBytes(slot) == false
                     let term = computesTerm ? row.term(keyset) : nil
                     if let known, !isAnother, row.hasRevision(known.revision) {
                         return .mine(version: row.version, nil, .value(known), term: term)

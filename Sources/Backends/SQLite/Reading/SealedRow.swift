@@ -72,7 +72,8 @@
             guard slot?.count == DataKey.slotLength, let version, version > 0, let sealed, sealed.count >= SealedRow.minimumLength,
                 sealed[0] == SealedRow.format
             else { return false }
-            return sealed.dropFirst(SealedRow.headLength).prefix(XAES256GCM.nonceLength).elementsEqual(revision.bytes)
+            let nonce = sealed[SealedRow.headLength..<SealedRow.headLength + XAES256GCM.nonceLength]
+            return UnsafeRawBufferPointer(rebasing: nonce).hasBytes(revision.bytes)
         }
 
         /// The result of an attempt to open the row.

@@ -80,10 +80,16 @@ public struct AnyStorageKey: Sendable {
 
 /// A key, and its migrations and their locations, which are found at the first use.
 private final class MadeMigrations: Sendable {
-    struct All {
-        var migrations: [AnyStorageMigration] = []
-        var sources: [AnyStorageKey] = []
-        var legacyLocations: [AnyStorageKey] = []
+    final class All: Sendable {
+        let migrations: [AnyStorageMigration]
+        let sources: [AnyStorageKey]
+        let legacyLocations: [AnyStorageKey]
+
+        init(_ migrations: [AnyStorageMigration], _ records: [AnyStorageKey]?) {
+            self.migrations = migrations
+            sources = records ?? migrations.flatMap(\.sources)
+            legacyLocations = records ?? migrations.flatMap(\.legacyLocations)
+        }
     }
 
     /// A program may keep the key for longer than a router, and the router's stores.
@@ -103,13 +109,10 @@ private final class MadeMigrations: Sendable {
         if let made = made.withLock(\.self) { return made }
         // The lock is not held here: the migrations are created by code of the program, which may read this property
         // again.
-        var all = All()
-        if isNeeded { all.migrations = key.migrations }
-        (all.sources, all.legacyLocations) = (all.migrations.flatMap(\.sources), all.migrations.flatMap(\.legacyLocations))
         func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
             collection.typed.legacyLocations.map(\.key)
         }
-        if let collection { (all.sources, all.legacyLocations) = (locations(collection), locations(collection)) }
+        let all = All(isNeeded ? key.migrations : [], collection.map { locations($0) })
         return made.withLock { made in
             if let made { return made }
             made = all
