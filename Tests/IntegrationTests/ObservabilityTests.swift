@@ -76,6 +76,24 @@
             #expect(recorder.events.withLock(\.self) == [.migrated(values: 1)])
         }
 
+        @Test("an instrument sees no migration in a sweep that moves no value")
+        func sweepWithoutMoves() async throws {
+            struct Empty: StorageKeyCatalog {
+                let id = "empty"
+                let owner = "Tests"
+                let allKeys: [AnyStorageKey] = [
+                    .key(
+                        StorageKey<String>(name: "new", domain: .userDefaults(suite: "new"))
+                            .moved(from: StorageKey(name: "older", domain: .userDefaults(suite: "old"))))
+                ]
+            }
+            let recorder = Recorder()
+            let storage = TestMachine { $0.instruments = [recorder] }.launch()
+            try await storage.registerCatalog(Empty(), migrateImmediately: true).requireComplete()
+            let moves = recorder.events.withLock { $0.filter { if case .migrated = $0 { true } else { false } } }
+            #expect(moves.isEmpty)
+        }
+
         @Test("several instruments see a call, the first one outermost")
         func nesting() async throws {
             struct Named: StorageInstrument {

@@ -13,9 +13,6 @@ struct PropertyListLayout: Sendable {
     /// Creates the layout of a list that was just encoded.
     init(values: [Int], metadata: [Int], size: Int) { (self.values, self.metadata, self.size) = (values, metadata, size) }
 
-    /// Whether any value has metadata.
-    private var hasMetadata: Bool { metadata.first != metadata.last }
-
     /// Returns the layout without some entries; nil if the list must be encoded again.
     /// - Parameters:
     ///   - indices: The indices of the slots, in ascending order.
@@ -25,7 +22,7 @@ struct PropertyListLayout: Sendable {
         var layout = self
         layout.values = Self.shortened(values, without: indices, &layout.cuts)
         layout.metadata = Self.shortened(metadata, without: indices, &layout.cuts)
-        return metadata.isEmpty || layout.hasMetadata || keepsReserved ? layout : nil
+        return metadata.isEmpty || layout.metadata.first != layout.metadata.last || keepsReserved ? layout : nil
     }
 
     /// Returns the positions without those of some entries, and notes the parts that these entries had.

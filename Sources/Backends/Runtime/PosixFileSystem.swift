@@ -66,19 +66,21 @@ package struct PosixFileSystem: FileSystem {
         // The size of a sparse file can exceed the memory.
         guard info.st_size <= 1 << 30 else { throw FileError(number: EFBIG, operation: "read (more than 1 GiB)", path: path) }
         // Read directly into the array: another buffer would keep a copy of bytes that may be a key.
-        var last = 1
+        var (last, failure) = (1, 0 as Int32)
         func next(_ size: Int) -> [UInt8] {
             [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
                 while filled < size, last > 0 {
-                    last = posixRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...]))
-                    if last < 0, errno == EINTR { last = 1 } else { filled += max(0, last) }
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[filled...])
+                    (last, failure) = (posixRead(descriptor, rest), errno)
+                    if last < 0, failure == EINTR { last = 1 } else { filled += max(0, last) }
                 }
             }
         }
-        var bytes = next(Int(info.st_size) + 1)
+        // Some file systems give every file the size 0. The key of a key file must still be read at once.
+        var bytes = next(max(Int(info.st_size) + 1, 4_096))
         // The file has become longer.
         while last > 0 { bytes += next(max(4_096, bytes.count)) }
-        if last < 0 { throw FileError(number: errno, operation: "read", path: path) }
+        if last < 0 { throw FileError(number: failure, operation: "read", path: path) }
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
     }

@@ -53,7 +53,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         KeyDerivation.keys(from: key, salt: database, for: purposes.map { Array("LocalData SQLite 1 \($0)".utf8) })
     }
 
-    /// The indexes of names by table. Computing one takes as long as finding its row, and a change needs it several times.
+    /// The indexes of names in tables. Computing one takes as long as finding its row, and a change needs it several times.
     private final class Slots: Sendable {
         struct Name: Hashable {
             let address: StorageAddress

@@ -9,7 +9,8 @@ enum SimpleJSON {
 
     /// Appends the document of a text. Appends nothing and returns false if the text needs escapes.
     static func append(_ text: String, to bytes: inout [UInt8]) -> Bool {
-        if text.utf8.contains(where: isEscaped) { return false }
+        let isPlain = text.utf8.withContiguousStorageIfAvailable { !$0.contains(where: isEscaped) }
+        guard isPlain == true else { return false }
         bytes.append(quote)
         bytes += text.utf8
         bytes.append(quote)

@@ -27,7 +27,7 @@ final class LedgerHistory: Sendable {
     private let noted: Mutex<State>
     private let runtime: Runtime
     private let version: String?
-    /// Receives an event for each noted success or failure; nil in a rehearsal.
+    /// Receives the events of the noted successes and failures; nil in a rehearsal.
     private let events: EventReport?
     /// The log of the history; nil in a rehearsal, which writes no history.
     let log: (any HistoryLog)?

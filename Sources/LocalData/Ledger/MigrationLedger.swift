@@ -46,7 +46,7 @@ final class MigrationLedger: Sendable {
     /// The maximum number of recorded older copies. Reports show these; further copies are deleted later all the same.
     static let maximumOfResidues = 1_000
 
-    /// Moves what an earlier release recorded in the ledger to its present place. Returns whether there were pins.
+    /// Moves the pins that an earlier release recorded in the ledger, and deletes its history. Returns whether there were pins.
     let foldEarlier: @Sendable (MigrationLedger) async throws(BackendError) -> Bool
     /// The application that writes to the domains; nil if it is not recorded.
     private let application: String?
@@ -56,7 +56,7 @@ final class MigrationLedger: Sendable {
     ///   - pins: The store of the pins; nil if they are in the store of the ledger.
     ///   - counts: The history of migrations.
     ///   - application: The application that is recorded as an owner of the stores; nil to record none.
-    ///   - foldEarlier: Moves what an earlier release recorded in the ledger to its present place.
+    ///   - foldEarlier: Moves the pins that an earlier release recorded in the ledger, and deletes its history.
     init(
         _ store: OwnStore, pins: OwnStore?, counts: LedgerHistory, application: String? = nil,
         foldEarlier: @escaping @Sendable (MigrationLedger) async throws(BackendError) -> Bool = { _ in false }
@@ -67,7 +67,8 @@ final class MigrationLedger: Sendable {
     /// Returns a ledger for a rehearsal. It begins with the state of this ledger, and its changes stay in memory.
     func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
         func rehearsed(_ store: OwnStore) -> OwnStore { OwnStore { rehearse(try store.backend()) } }
-        let copy = MigrationLedger(rehearsed(store), pins: pinStore.map(rehearsed), counts: LedgerHistory(copying: counts))
+        let copy = MigrationLedger(
+            rehearsed(store), pins: pinStore.map(rehearsed), counts: LedgerHistory(copying: counts), foldEarlier: foldEarlier)
         let known = state.withLock(\.self)
         copy.state.withLock { $0 = known }
         return copy
@@ -135,12 +136,6 @@ final class MigrationLedger: Sendable {
     /// - Parameter values: The number of values that it migrated.
     func worked(_ migration: String, values: Int = 1) { counts.worked(migration, values: values) }
 
-    /// Records that a migration failed, with the present time.
-    func failed(_ migration: String, _ error: any Error) { counts.failed(migration, error) }
-
-    /// Records that migrations made values, with the present time.
-    func moved(_ moves: [LedgerHistory.Move]) { counts.moved(moves) }
-
     /// Returns the history of migrations that this run and earlier runs have recorded.
     /// - Throws: `BackendError` if the ledger cannot be read.
     func history() async throws(BackendError) -> MigrationHistory {
@@ -168,8 +163,9 @@ final class MigrationLedger: Sendable {
     func residues() async -> [String: String] {
         await flush()
         var residues: [String: String] = [:]
-        for (name, reason) in (try? await texts(Self.residue)) ?? [] {
-            let places = String(name.dropFirst(Self.residue.count))
+        for (address, probe) in (try? await entries { $0.hasPrefix(Self.residue) }) ?? [] {
+            guard case .native(.string(let reason)) = probe.record?.payload else { continue }
+            let places = String(address.name.dropFirst(Self.residue.count))
             let words = Place.places(in: places)?.map(\.description).joined(separator: "|") ?? places
             residues[words] = residues[words].map { "\($0); \(reason)" } ?? reason
         }

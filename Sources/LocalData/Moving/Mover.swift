@@ -40,7 +40,7 @@ struct Mover: EnginePart, Sendable {
                 return try await attempt(step, slot, run, occupant)
             }
         } catch {
-            history.ledger.failed(migration.id, error)
+            history.ledger.counts.failed(migration.id, error)
             throw error
         }
     }
@@ -189,7 +189,7 @@ struct Mover: EnginePart, Sendable {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await windows.afterMove(of: MirroredRecord(written.record, origin), prepared, from: source, at: kept)
         }
-        history.ledger.moved([(route, readings.map(\.source.route), step.id)])
+        history.ledger.counts.moved([(route, readings.map(\.source.route), step.id)])
         return .finished(visit)
     }
 

@@ -57,7 +57,7 @@ struct Reconciler: EnginePart, Sendable {
                 else { continue }
                 let comparison: Comparison
                 do { comparison = try await reconcile(step, slot, run, settled, origin, except: known, &quarantined) } catch {
-                    history.ledger.failed(step.id, error)
+                    history.ledger.counts.failed(step.id, error)
                     throw error
                 }
                 switch comparison {

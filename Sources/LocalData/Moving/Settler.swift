@@ -149,7 +149,7 @@ private struct Settling<Value: Codable & Sendable>: EnginePart {
             return try await migrate(over: .undecodable(record, error))
         } catch {
             if let chain = slot.key.evolution, coder.isOutdated(record.metadata, slot.key) {
-                history.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
+                history.ledger.counts.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
             }
             throw error
         }

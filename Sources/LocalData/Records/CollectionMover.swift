@@ -34,7 +34,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
             run.recordsDone(page.entries.count)
         }
         if work.moved > 0 { history.ledger.worked(id, values: work.moved) }
-        if let failure = work.failures.first { history.ledger.failed(id, failure.error) }
+        if let failure = work.failures.first { history.ledger.counts.failed(id, failure.error) }
         return work
     }
 

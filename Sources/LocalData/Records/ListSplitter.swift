@@ -22,7 +22,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
                 }
             }
         } catch {
-            history.ledger.failed(list.id(for: collection), error)
+            history.ledger.counts.failed(list.id(for: collection), error)
             throw error
         }
     }

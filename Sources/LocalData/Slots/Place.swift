@@ -21,17 +21,14 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
     /// colon, the name and a comma. An example is `12:userDefaults,7:secrets,0:,9:api-token,`.
     /// Reason: "Locations are encoded as counted fields" in Docs/Decisions/Sealing.md.
     package var text: String {
-        let parts = [kind, scope, namespace, name]
-        return String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count + 24 }) { buffer in
-            var end = 0
-            for part in parts {
-                for text in [String(part.utf8.count) + ":", part, ","] {
-                    let count = UnsafeMutableBufferPointer(rebasing: buffer[end...]).initialize(from: text.utf8).index
-                    end += count
-                }
-            }
-            return end
+        var text = ""
+        text.reserveCapacity(kind.utf8.count + scope.utf8.count + namespace.utf8.count + name.utf8.count + 20)
+        for part in [kind, scope, namespace, name] {
+            text += String(part.utf8.count) + ":"
+            text += part
+            text += ","
         }
+        return text
     }
 
     /// Creates a location from its ``text``; nil for any other text.

@@ -12,8 +12,9 @@ struct PageMover: EnginePart, Sendable {
 
     let engine: Engine
 
-    /// The maximum number of keys of a page.
-    private static let count = 1_024
+    /// The number of keys of a page, at least and at most, and the part of the remaining keys that it has. A property list is written again
+    /// for each page, so a long sweep has larger pages.
+    private static let (least, most, part) = (1_024, 4_096, 16)
     /// How many sources are read at once, because the size of their values is not known before.
     private static let chunk = 16
     /// The size of values that ends a commit, in bytes. A key with a larger value is visited.
@@ -38,15 +39,16 @@ struct PageMover: EnginePart, Sendable {
             while !rest.isEmpty {
                 // The first page creates a store that does not exist. Until then, it has no order.
                 if !isOrdered, let ordered = Self.ordered(rest) { (rest, isOrdered) = (ordered[...], true) }
-                for (index, row) in await rows(of: Array(rest.prefix(Self.count))) { done(index, row) }
-                rest = rest.dropFirst(Self.count)
+                let page = rest.prefix(min(Self.most, max(Self.least, rest.count / Self.part)))
+                for (index, row) in await rows(of: Array(page)) { done(index, row) }
+                rest = rest[page.endIndex...]
             }
         }
     }
 
     /// Returns entries in the order of their destinations on the disk; nil if it is not known.
     private static func ordered(_ candidates: ArraySlice<Candidate>) -> [Candidate]? {
-        guard candidates.count > count, let backend = candidates.first?.entry.route.backend as? any BulkBackend,
+        guard candidates.count > least, let backend = candidates.first?.entry.route.backend as? any BulkBackend,
             let positions = backend.positions(of: candidates.map(\.entry.route.address))
         else { return nil }
         return zip(positions, candidates).sorted { $0.0 < $1.0 }.map(\.1)
@@ -89,6 +91,7 @@ struct PageMover: EnginePart, Sendable {
     }
 
     private func commit(_ page: Page) async throws -> [(Int, MigrationReport.Row)] {
+        if page.candidates.isEmpty { return [] }
         let start = slots.runtime.clock.now
         // All copies are in one store.
         if let index = page.candidates.indices.first(where: { page.key(at: $0).mayLoseConflicts }) {
@@ -100,7 +103,7 @@ struct PageMover: EnginePart, Sendable {
         }
         guard let residues = moved?.residues else { return [] }
         let each = start.duration(to: slots.runtime.clock.now) / max(1, residues.count)
-        history.ledger.moved(
+        history.ledger.counts.moved(
             zip(page.candidates, page.moves.copies).map { ($0.entry.route, [$1.route], $0.entry.key.migrations[0].id) })
         return residues.enumerated().map { index, residue in
             let (candidate, source) = (page.candidates[index], page.moves.copies[index].route)

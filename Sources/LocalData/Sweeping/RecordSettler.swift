@@ -77,7 +77,7 @@ struct RecordSettler: EnginePart, Sendable {
                 if let metadata = entry.record?.metadata, let chain = key.evolution, coder.isOutdated(metadata, key),
                     failedVersions.insert(metadata.schemaVersion ?? chain.base).inserted
                 {
-                    history.ledger.failed(Converter.ledgerID(collection.name, from: metadata.schemaVersion ?? chain.base), error)
+                    history.ledger.counts.failed(Converter.ledgerID(collection.name, from: metadata.schemaVersion ?? chain.base), error)
                 }
                 try work.fail(key.name, error, DamagedRecord(page.domain, entry))
             }

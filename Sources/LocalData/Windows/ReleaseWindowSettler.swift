@@ -122,7 +122,7 @@ struct ReleaseWindowSettler: WindowRules {
             route: route, copies: [source], allowsWeakerProtection: work.step.options.allowsWeakerProtection)
         let written = try await executor.run(prepared, slot, origin: origin, if: .revision(work.record.revision), for: holder)
         guard let written else { return .lookAgain(nil) }
-        history.ledger.moved([(route, [place.route], work.step.id)])
+        history.ledger.counts.moved([(route, [place.route], work.step.id)])
         // With a `merge`, the mirror is the result of the merge and not the value of the earlier release.
         let content = Self.content(prepared, of: written.record.metadata, unless: work.step.kept?.merge == nil ? source.record : nil)
         await mirror(content, MirroredRecord(written.record, origin), work)

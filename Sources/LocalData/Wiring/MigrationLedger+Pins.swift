@@ -86,24 +86,24 @@ extension MigrationLedger {
     ///
     /// The entries are deleted at last, so that a killed process loses no pin. An earlier release that runs beside this one may record new
     /// entries. Its pins are later than those that are recorded here.
-    /// - Parameter large: Reads a large ledger; nil if the ledger is no file.
+    /// - Parameter large: Reads a large ledger, and writes to the file; nil if the ledger is no file, in a restore and in a rehearsal.
     /// - Returns: Whether the ledger had such pins.
     func foldEarlier(_ large: EarlierLedger?) async throws(BackendError) -> Bool {
+        var hadPins = false
         if pinStore != nil, let large, let content = try await large.read() {
             let pins = content.pins.sorted { $0.key < $1.key }
             try await apply(pins.map { .put(.native(.string($0.value)), at: StorageAddress($0.key)) }, to: try pinBackend())
             try await large.replace(content)
-            if !pins.isEmpty { return true }
+            hadPins = !pins.isEmpty
         }
         let isApart = pinStore != nil
         let entries = try await entries { Self.isHistory($0) || isApart && $0.hasPrefix(Self.pinPrefix) }
-        if entries.isEmpty { return false }
         var pins: [StorageMutation] = []
         for (address, probe) in entries where address.name.hasPrefix(Self.pinPrefix) {
             if let pin = try Self.pin(in: probe, address) { pins.append(.put(.native(.string(pin.text)), at: address)) }
         }
         if !pins.isEmpty { try await apply(pins, to: try pinBackend()) }
         try await apply(entries.map { .delete($0.address, if: $0.probe.unchanged) }, to: try backend())
-        return !pins.isEmpty
+        return hadPins || !pins.isEmpty
     }
 }

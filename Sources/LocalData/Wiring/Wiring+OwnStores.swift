@@ -15,11 +15,12 @@ extension Wiring {
             configuration.runtime, version: configuration.applicationVersion, events: configuration.events,
             log: historyLog(configuration, store))
         let records = !isRestoring && !configuration.isInMemory && configuration.recordsOwner
+        // A rehearsal has no log of the history, and must not write to the file.
         let large = isRestoring ? nil : earlierLedger(configuration)
         return MigrationLedger(
             store, pins: pinStore(configuration, isRestoring: isRestoring), counts: counts,
             application: records ? configuration.sealedApplication : nil
-        ) { (ledger) throws(BackendError) in try await ledger.foldEarlier(large) }
+        ) { (ledger) throws(BackendError) in try await ledger.foldEarlier(ledger.counts.log == nil ? nil : large) }
     }
 
     /// Returns the store of the pins, the recorded identities of sealing keys. Nil if they are in the ledger, which is so on a

@@ -150,7 +150,7 @@ import Testing
         let router = TestMachine().launch()
         for index in 0..<5_000 {
             let route = try router.slots.routes.slot(for: textKey("key-\(index)", newer)).route
-            router.history.ledger.moved([(route, [route], "migration-\(index)")])
+            router.history.ledger.counts.moved([(route, [route], "migration-\(index)")])
         }
         let history = try await router.history()
         #expect(history.values.count == 5_000 - 4_097)
@@ -265,6 +265,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: keyFile))
         try writeFile(right, to: keyFile)
         #expect(try await stage.launch().get(value) == "v")
+    }
+
+    @Test func `a plan that meets an earlier ledger predicts what the sweep reports about a lost key`() async throws {
+        let stage = try Stage()
+        try await writeEarlierLedger(1, on: stage)
+        try FileManager.default.removeItem(atPath: stage.root.path + "/data/sealing-key")
+        try stage.writePropertyList(["old-7": "value 7"], suite: "older")
+        let router = stage.launch()
+        try await router.registerCatalog(TestCatalog([.key(key(7, .encrypted))]))
+        let plan = await router.planSweep()
+        #expect(entries(stage, "ledger.plist").keys.contains { $0.hasPrefix("pin:") })
+        let report = await router.sweep()
+        #expect(plan.rows.map(\.state) == report.rows.map(\.state) && plan.rows.map(\.errorCode) == report.rows.map(\.errorCode))
+        #expect(report.rows.map(\.errorCode) == [StorageError.encryptionKeyMissing])
     }
 
     @Test func `a key that an earlier release rotated beside this one is accepted`() async throws {
