@@ -9,11 +9,11 @@ public struct StorageMutation: Hashable, Sendable {
     /// The change to make.
     public enum Operation: Hashable, Sendable {
         /// Store a payload (the content of a value) with its metadata.
-        case put(StoragePayload, StorageMetadata)
+        indirect case put(StoragePayload, StorageMetadata)
         /// Delete the slot. Deleting an empty slot changes nothing and succeeds.
         case delete
         /// Store a tombstone, which records that the value was removed.
-        case tombstone(StorageMetadata)
+        indirect case tombstone(StorageMetadata)
         // Reason: "A move checks the epoch and does not change it" in Docs/Decisions/Collections.md.
         /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if the
         /// precondition holds. The result contains the slot's current revision (identifier of its state), or nil for an

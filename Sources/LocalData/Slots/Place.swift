@@ -21,14 +21,17 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
     /// colon, the name and a comma. An example is `12:userDefaults,7:secrets,0:,9:api-token,`.
     /// Reason: "Locations are encoded as counted fields" in Docs/Decisions/Sealing.md.
     package var text: String {
-        var text = ""
-        text.reserveCapacity(kind.utf8.count + scope.utf8.count + namespace.utf8.count + name.utf8.count + 20)
-        for part in [kind, scope, namespace, name] {
-            text += String(part.utf8.count) + ":"
-            text += part
-            text += ","
+        // Each number has at most 20 digits.
+        String(unsafeUninitializedCapacity: kind.utf8.count + scope.utf8.count + namespace.utf8.count + name.utf8.count + 88) { buffer in
+            var end = 0
+            func add(_ text: String) { end = UnsafeMutableBufferPointer(rebasing: buffer[end...]).initialize(from: text.utf8).index + end }
+            for part in [kind, scope, namespace, name] {
+                add(String(part.utf8.count) + ":")
+                add(part)
+                add(",")
+            }
+            return end
         }
-        return text
     }
 
     /// Creates a location from its ``text``; nil for any other text.

@@ -29,7 +29,5 @@ struct SourceRecord: Sendable {
 }
 
 extension SourceRecord {
-    init<Value>(_ slot: Slot<Value>, _ record: StorageRecord) {
-        self.init(key: .key(slot.key), route: slot.route, record: record)
-    }
+    init<Value>(_ slot: Slot<Value>, _ record: StorageRecord) { self.init(key: .key(slot.key), route: slot.route, record: record) }
 }

@@ -17,5 +17,5 @@ public struct StoragePlace: Hashable, Sendable, Codable, CustomStringConvertible
     public init(_ domain: StorageDomain, _ name: String) { (self.domain, self.name) = (domain, name) }
 
     /// The location as text, such as `userDefaults(main)/token`.
-    public var description: String { domain.description + "/" + name }
+    public var description: String { "\(domain)/\(name)" }
 }
