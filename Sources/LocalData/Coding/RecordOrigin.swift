@@ -50,7 +50,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         case open
         /// As `open`, and the legacy location contained a record when this record was written.
         case kept
-        /// This record was made from a durable record in the legacy location: a power loss could not undo that record.
+        /// A durable record in the legacy location is a part of this record's value: a power loss could not undo that record.
         case made
         /// The window has ended, even if a program still declares it.
         case released
@@ -170,7 +170,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// legacy location up to date.
     func isKept(_ place: String) -> Bool { windows?[place] == .kept }
 
-    /// Returns whether this record was made from a record in a legacy location that a power loss could not undo.
+    /// Returns whether a record in a legacy location, which a power loss could not undo, is a part of this record's value.
     func isMade(ofPlace place: String) -> Bool { windows?[place] == .made }
 
     /// Returns whether the window of a legacy location has ended, even if a program still declares it.

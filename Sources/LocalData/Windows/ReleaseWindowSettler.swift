@@ -241,8 +241,8 @@ struct ReleaseWindowSettler: WindowRules {
         let isLasting = try await settledDurability(of: work.place.route, nil) == .durable
         var origin = try await origins.made(of: [source], migration: nil, for: work.slot.route)
         origin.merge(work.record.origin)
-        // Beside a removal, the legacy value alone makes the value. If an earlier release has removed it since, it removed this value too.
-        if work.settled.isRemoved, isLasting { origin.noteMade(of: work.place.name) } else { origin.noteKept(work.place.name) }
+        // The legacy value is a part of the merged value. If an earlier release has removed it since, it removed this value too.
+        if isLasting { origin.noteMade(of: work.place.name) } else { origin.noteKept(work.place.name) }
         let facts = WriteAttributes.merged(from: [source.record.metadata], with: work.settled.record?.metadata)
         let prepared = try valuePreparer.prepare(value, work.slot, facts)
         let holder = ReferenceHolder(
