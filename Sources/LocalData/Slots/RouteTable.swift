@@ -82,7 +82,7 @@ final class RouteTable: Sendable {
         return route
     }
 
-    private func knownRoute(for key: some TypedKey) throws -> Route {
+    @inline(__always) private func knownRoute(for key: some TypedKey) throws -> Route {
         if let problem = key.evolutionProblem { throw Self.unusable(problem, key.entity) }
         let lead = Lead(
             domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
