@@ -61,7 +61,8 @@ extension SeededGenerator {
         let hasNamespace = Bool.random(using: &generator)
         let slots = (0..<count).map { number in
             let address = StorageAddress("name \(number)", in: number == 0 && hasNamespace ? StorageNamespace("n") : .values)
-            let value = NativeValue.string(generator.text())
+            // A list whose values XML represents. Every other list is encoded again.
+            let value = NativeValue.string(String(repeating: "é<", count: Int.random(in: 0...9, using: &generator)))
             return isForeign && address.namespace == .values
                 ? PropertyListSlot(address: address, value: value, metadata: nil)
                 : PropertyListSlot(address, .native(value), StorageMetadata(typeTag: "T"), StorageRevision.random(using: &generator))

@@ -9,8 +9,9 @@ enum SimpleJSON {
 
     /// Appends the document of a text. Appends nothing and returns false if the text needs escapes.
     static func append(_ text: String, to bytes: inout [UInt8]) -> Bool {
-        let isPlain = text.utf8.withContiguousStorageIfAvailable { !$0.contains(where: isEscaped) }
-        guard isPlain == true else { return false }
+        guard text.utf8.withContiguousStorageIfAvailable({ !$0.contains(where: isEscaped) }) == true else { return false }
+        // An array that grows leaves copies of the text behind.
+        if bytes.isEmpty { bytes.reserveCapacity(text.utf8.count + 2) }
         bytes.append(quote)
         bytes += text.utf8
         bytes.append(quote)
