@@ -126,9 +126,11 @@ let package = Package(
         .systemLibrary(
             name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "gobject-2.0",
             providers: [.apt(["libsecret-1-dev"]), .yum(["libsecret-devel"])]),
+        // Reason: "BoringSSL is called directly" in Docs/Decisions/Keys.md.
+        .target(name: "CSealing", dependencies: [crypto], path: "Sources/Backends/CSealing"),
         .target(
-            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto, cryptoExtras], path: "Sources/Backends/Sealing",
-            swiftSettings: house),
+            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", "CSealing", crypto, cryptoExtras],
+            path: "Sources/Backends/Sealing", swiftSettings: house),
         // Reason: "The module CSQLite has no pkg-config file" in Docs/Decisions/Stores.md.
         .systemLibrary(
             name: "CSQLite", path: "Sources/Backends/CSQLite",

@@ -19,9 +19,7 @@ extension DataKey {
         fields.add(version)
         fields.add(nonce)
         fields.add(tag)
-        var code = presence
-        fields.bytes.withUnsafeBytes { code.update(data: $0) }
-        return code.finalize().withUnsafeBytes { Array($0) }
+        return presence.code(of: fields)
     }
 
     /// Seals the state of the database with this key, which must be the active one. Returns nonce, ciphertext and tag.

@@ -11,14 +11,14 @@ internal import Synchronization
 /// A label is a property that several values share, such as a type or the day of the last change. Queries find values
 /// by labels. The database keeps a ``CountedSum`` of the slots with each label: their number, and the sum of their
 /// *terms*. A term is a keyed hash of a slot or row.
-package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
+package final class DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id of the key, computed by ``KeyIdentity/id(of:)``. It is stored unencrypted with everything that the key
     /// seals.
     package let id: [UInt8]
     /// The cipher that seals rows.
     package let sealing: XAES256GCM
-    /// HMAC with the key for names, already initialised. Each computation starts with a copy of it.
-    private let indexing: HMAC<SHA256>
+    /// HMAC with the key for names.
+    private let indexing: KeyedHash
     private let slots = Slots()
     /// The id as a number, which is faster to compare.
     package let number: UInt64
@@ -27,8 +27,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let labels: LabelKeys
     /// The cipher that seals the database's state.
     let stating: XAES256GCM
-    /// HMAC with the key for the terms of rows, already initialised.
-    let presence: HMAC<SHA256>
+    /// HMAC with the key for the terms of rows.
+    let presence: KeyedHash
     /// The id of the database that the keys are derived for.
     package let database: [UInt8]
 
@@ -41,10 +41,10 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         id = KeyIdentity.id(of: key)
         number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
         sealing = try XAES256GCM(key: keys[0])
-        indexing = HMAC(key: keys[1])
+        indexing = KeyedHash(key: keys[1])
         integrity = keys[2]
         stating = try XAES256GCM(key: keys[3])
-        presence = HMAC(key: keys[4])
+        presence = KeyedHash(key: keys[4])
         labels = LabelKeys(key: key, database: database)
         self.database = database
     }
@@ -68,13 +68,13 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The keys for labels. They are derived when one of them is first needed.
     private final class LabelKeys: Sendable {
         struct Derived {
-            /// HMAC with the key for labels, already initialised.
-            let labelling: HMAC<SHA256>
+            /// HMAC with the key for labels.
+            let labelling: KeyedHash
             let daily: SymmetricKey
             /// The cipher that seals the ``CountedSum`` of a label's slots.
             let counting: XAES256GCM
-            /// HMAC with the key for the terms of a label's slots, already initialised.
-            let membership: HMAC<SHA256>
+            /// HMAC with the key for the terms of a label's slots.
+            let membership: KeyedHash
         }
 
         private let key: SymmetricKey
@@ -89,7 +89,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
                 let keys = DataKey.derive(["labels", "days", "counts", "members"], from: key, database)
                 guard let counting = try? XAES256GCM(key: keys[2]) else { preconditionFailure("A derived key has 32 bytes.") }
                 let made = Derived(
-                    labelling: HMAC(key: keys[0]), daily: keys[1], counting: counting, membership: HMAC(key: keys[3]))
+                    labelling: KeyedHash(key: keys[0]), daily: keys[1], counting: counting, membership: KeyedHash(key: keys[3]))
                 derived = made
                 return made
             }
@@ -117,17 +117,11 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         fields.add(table)
         fields.add(address.namespace.name)
         fields.add(address.name)
-        var code = indexing
-        fields.bytes.withUnsafeBytes { code.update(data: $0) }
-        return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
+        return indexing.code(of: fields, count: Self.slotLength)
     }
 
     /// Returns the keyed hash of a label, which the table of labels contains instead of the label.
-    package func label(of fields: Fields) -> [UInt8] {
-        var code = labels.keys.labelling
-        fields.bytes.withUnsafeBytes { code.update(data: $0) }
-        return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
-    }
+    package func label(of fields: Fields) -> [UInt8] { labels.keys.labelling.code(of: fields, count: Self.slotLength) }
 
     /// Encrypts the number of a day on which values were last changed, as one AES block.
     /// Reason: "Queries find records by keyed labels" in Docs/Decisions/Database.md.
@@ -155,9 +149,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         var fields = Fields("LocalData SQLite 1 member")
         fields.add(label)
         fields.add(slot)
-        var code = labels.keys.membership
-        fields.bytes.withUnsafeBytes { code.update(data: $0) }
-        return code.finalize().withUnsafeBytes { Array($0) }
+        return labels.keys.membership.code(of: fields)
     }
 
     /// Seals the ``CountedSum`` of a label's slots. Returns nonce, ciphertext and tag.

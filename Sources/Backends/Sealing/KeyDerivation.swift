@@ -1,15 +1,12 @@
 internal import BackendRuntime
 package import Crypto
 
-/// HKDF-SHA256 (RFC 5869) over HMAC-SHA256 (RFC 2104). It leaves no key in freed memory, and no data that a key can be
-/// computed from.
+/// HKDF-SHA256 (RFC 5869) over ``KeyedHash``. It leaves no key in freed memory, and no data that a key can be computed
+/// from.
 ///
-/// swift-crypto (4.5) has both functions, but does not wipe their memory. This code takes the result of each hash, and
-/// then hashes one more block. That overwrites the state of the hash.
-/// Reason: "HKDF is computed here, over swift-crypto's SHA-256" in Docs/Decisions/Keys.md.
+/// Reason: "HKDF is computed here" in Docs/Decisions/Keys.md.
 package enum KeyDerivation {
-    private static let blockLength = 64
-    private static let hashLength = 32
+    private static let hashLength = KeyedHash.length
 
     /// Derives a key from another key.
     /// - Parameters:
@@ -29,56 +26,35 @@ package enum KeyDerivation {
     ) -> [SymmetricKey] {
         precondition((1...255 * hashLength).contains(count), "HKDF-SHA256 gives 1 to 8,160 bytes.")
         // HMAC replaces a key that is longer than a block with its hash. The salt is the key of the first HMAC.
-        let salt = salt.count > blockLength ? Array(SHA256.hash(data: salt)) : salt
-        return withUnsafeTemporaryAllocation(byteCount: 2 * hashLength + count + hashLength, alignment: 8) { memory in
+        let salt = salt.count > 64 ? Array(SHA256.hash(data: salt)) : salt
+        return withUnsafeTemporaryAllocation(byteCount: hashLength + count + hashLength, alignment: 8) { memory in
             defer { wipe(memory) }
             let extracted = UnsafeMutableRawBufferPointer(rebasing: memory[..<hashLength])
-            let block = UnsafeMutableRawBufferPointer(rebasing: memory[hashLength..<2 * hashLength])
-            let derived = UnsafeMutableRawBufferPointer(rebasing: memory[(2 * hashLength)...])
-            salt.withUnsafeBytes { salt in key.withUnsafeBytes { authenticate([$0], with: salt, into: extracted) } }
+            let derived = UnsafeMutableRawBufferPointer(rebasing: memory[hashLength...])
+            key.withUnsafeBytes { key in salt.withUnsafeBytes { KeyedHash(key: $0).compute(key, into: extracted) } }
             defer { wipeStack() }
+            let expanding = KeyedHash(key: UnsafeRawBufferPointer(extracted))
             return purposes.map { purpose in
-                purpose.withUnsafeBytes { expand(UnsafeRawBufferPointer(extracted), $0, count, block, into: derived) }
+                purpose.withUnsafeBytes { expand(expanding, $0, count, into: derived) }
                 return SymmetricKey(data: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(derived)[..<count]))
             }
         }
     }
 
+    /// Writes the keying material of a purpose. Each block of it is the code of the block before, the purpose and a
+    /// number.
     private static func expand(
-        _ extracted: UnsafeRawBufferPointer, _ purpose: UnsafeRawBufferPointer, _ count: Int, _ block: UnsafeMutableRawBufferPointer,
-        into derived: UnsafeMutableRawBufferPointer
+        _ expanding: KeyedHash, _ purpose: UnsafeRawBufferPointer, _ count: Int, into derived: UnsafeMutableRawBufferPointer
     ) {
-        for (number, start) in stride(from: 0, to: count, by: hashLength).enumerated() {
-            let before = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block)[..<(number == 0 ? 0 : hashLength)])
-            withUnsafeBytes(of: UInt8(number + 1)) { authenticate([before, purpose, $0], with: extracted, into: block) }
-            UnsafeMutableRawBufferPointer(rebasing: derived[start..<start + hashLength]).copyMemory(from: UnsafeRawBufferPointer(block))
-        }
-    }
-
-    /// Computes HMAC-SHA256 of the concatenated parts. The caller must overwrite the key and the result after use.
-    /// - Parameter key: The key, at most 64 bytes.
-    private static func authenticate(
-        _ parts: [UnsafeRawBufferPointer], with key: UnsafeRawBufferPointer, into result: UnsafeMutableRawBufferPointer
-    ) {
-        withUnsafeTemporaryAllocation(byteCount: blockLength + hashLength, alignment: 8) { memory in
-            defer { wipe(memory) }
-            let padded = UnsafeMutableRawBufferPointer(rebasing: memory[..<blockLength])
-            let inner = UnsafeMutableRawBufferPointer(rebasing: memory[blockLength...])
-            func hash(_ pad: UInt8, _ parts: [UnsafeRawBufferPointer], into result: UnsafeMutableRawBufferPointer) {
-                padded.initializeMemory(as: UInt8.self, repeating: pad)
-                for (place, byte) in key.enumerated() { padded[place] ^= byte }
-                var hash = SHA256()
-                hash.update(bufferPointer: UnsafeRawBufferPointer(padded))
-                for part in parts { hash.update(bufferPointer: part) }
-                let digest = hash.finalize()
-                digest.withUnsafeBytes { result.copyMemory(from: $0) }
-                // The digest is in `result` now. Hash one more block to overwrite the buffered input and the state of
-                // the hash, which depends on the key.
-                wipe(padded)
-                hash.update(bufferPointer: UnsafeRawBufferPointer(padded))
+        withUnsafeTemporaryAllocation(byteCount: hashLength + purpose.count + 1, alignment: 8) { input in
+            defer { wipe(input) }
+            UnsafeMutableRawBufferPointer(rebasing: input[hashLength...]).copyMemory(from: purpose)
+            for (number, start) in stride(from: 0, to: count, by: hashLength).enumerated() {
+                input[input.count - 1] = UInt8(number + 1)
+                let code = UnsafeMutableRawBufferPointer(rebasing: derived[start..<start + hashLength])
+                expanding.compute(UnsafeRawBufferPointer(rebasing: input[(number == 0 ? hashLength : 0)...]), into: code)
+                input.copyMemory(from: UnsafeRawBufferPointer(code))
             }
-            hash(0x36, parts, into: inner)
-            hash(0x5C, [UnsafeRawBufferPointer(inner)], into: result)
         }
     }
 

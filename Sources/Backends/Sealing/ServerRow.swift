@@ -42,7 +42,7 @@ package struct ServerRowCodec: Sendable {
     private let salt: [UInt8]
     private let active: Key
     private let decryptOnly: [Key]
-    private let indexing: HMAC<SHA256>
+    private let indexing: KeyedHash
 
     /// Derives the keys for the rows with HKDF-SHA256 (RFC 5869). The salt is the context and the id of the store.
     /// - Parameters:
@@ -63,7 +63,7 @@ package struct ServerRowCodec: Sendable {
         var older: [Key] = []
         for one in decryptOnly { older.append(try key(one)) }
         self.decryptOnly = older
-        indexing = HMAC(key: Self.derived(from: index, salt, "index"))
+        indexing = KeyedHash(key: Self.derived(from: index, salt, "index"))
     }
 
     static func salt(_ context: StoreContext, _ database: [UInt8]) -> [UInt8] {
@@ -105,11 +105,7 @@ package struct ServerRowCodec: Sendable {
         return blindIndex(fields)
     }
 
-    private func blindIndex(_ fields: Fields) -> [UInt8] {
-        var code = indexing
-        fields.bytes.withUnsafeBytes { code.update(data: $0) }
-        return code.finalize().withUnsafeBytes { Array($0.prefix(DataKey.slotLength)) }
-    }
+    private func blindIndex(_ fields: Fields) -> [UInt8] { indexing.code(of: fields, count: DataKey.slotLength) }
 
     // MARK: Rows
 

@@ -1,8 +1,6 @@
 package import BackendContract
 internal import BackendRuntime
 package import Crypto
-internal import CryptoExtras
-internal import Foundation
 
 /// XAES-256-GCM: AES-256-GCM with a nonce of 24 bytes. Random nonces are safe for a practically unlimited number of
 /// messages.
@@ -21,22 +19,25 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
     /// The number of bytes in a tag, which sealing adds to the content.
     package static let tagLength = 16
 
-    private let key: SymmetricKey
+    private let aes: any AES256
     /// The CMAC subkey K1 as two numbers. It is the same for every message.
     private let subkey: (high: UInt64, low: UInt64)
 
     /// Prepares a key for many messages.
     /// - Parameter key: The key, 32 bytes.
     /// - Throws: ``BackendError`` with `failed` if the key has another length.
-    package init(key: SymmetricKey) throws(BackendError) {
+    package init(key: SymmetricKey) throws(BackendError) { try self.init(key: key, by: .preferred) }
+
+    init(key: SymmetricKey, by implementation: CipherImplementation) throws(BackendError) {
         guard key.bitCount == Self.keyLength * 8 else {
             throw BackendError(.failed, "A key for XAES-256-GCM has 32 bytes, this one has not.")
         }
-        self.key = key
+        let aes = implementation.cipher(key)
+        self.aes = aes
         subkey = withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { block in
             defer { wipe(block) }
             block.initializeMemory(as: UInt8.self, repeating: 0)
-            Self.encrypt(block, with: key)
+            aes.encrypt(block)
             let high = UInt64(bigEndian: block.load(as: UInt64.self))
             let low = UInt64(bigEndian: block.load(fromByteOffset: 8, as: UInt64.self))
             // Doubling in GF(2^128): 0x87 stands for x^7 + x^2 + x + 1. The mask is all ones or zero, so that no branch
@@ -59,18 +60,15 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
         guard nonce.count == Self.nonceLength else {
             throw BackendError(.failed, "A nonce of XAES-256-GCM has 24 bytes, this one has not.")
         }
-        do {
-            let box = try AES.GCM.seal(
-                content, using: nonce.withUnsafeBytes { messageKey($0) }, nonce: AES.GCM.Nonce(data: nonce[12...]),
-                authenticating: associatedData)
-            return Array(unsafeUninitializedCapacity: content.count + Self.tagLength) { bytes, filled in
-                _ = box.ciphertext.copyBytes(to: bytes)
-                _ = box.tag.copyBytes(to: UnsafeMutableBufferPointer(rebasing: bytes[content.count...]))
-                filled = bytes.count
+        let sealed = nonce.withUnsafeBytes { nonce in
+            associatedData.withUnsafeBytes { data in
+                withMessage(nonce, data) { message in
+                    bytes(content.count + Self.tagLength) { aes.seal(content, message, into: $0) }
+                }
             }
-        } catch {
-            throw BackendError(.failed, "The value could not be sealed.")
         }
+        guard let sealed else { throw BackendError(.failed, "The value could not be sealed.") }
+        return sealed
     }
 
     /// Seals an array, like ``seal(_:nonce:authenticating:)-(UnsafeRawBufferPointer,_,_)``.
@@ -89,11 +87,8 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
     package func open(
         _ sealed: UnsafeRawBufferPointer, nonce: [UInt8], authenticating associatedData: [UInt8]
     ) throws(BackendError) -> [UInt8] {
-        guard nonce.count == Self.nonceLength else { throw Self.unopened }
-        return try withUnsafeTemporaryAllocation(byteCount: nonce.count + sealed.count, alignment: 8) { (whole) throws(BackendError) in
-            whole.copyBytes(from: nonce)
-            UnsafeMutableRawBufferPointer(rebasing: whole[nonce.count...]).copyMemory(from: sealed)
-            return try open(nonceAndSealed: UnsafeRawBufferPointer(whole), authenticating: associatedData)
+        try nonce.withUnsafeBufferPointer { (nonce) throws(BackendError) in
+            try open(sealed, nonce: UnsafeRawBufferPointer(nonce), authenticating: associatedData)
         }
     }
 
@@ -104,43 +99,55 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
         }
     }
 
-    /// Opens a nonce, ciphertext and tag that are adjacent in memory. This is the fastest way, because it copies the
-    /// ciphertext once less.
+    /// Opens a nonce, ciphertext and tag that are adjacent in memory.
     /// - Throws: ``BackendError`` with `corrupted` if the key or any of the inputs differs from sealing.
     package func open(nonceAndSealed: UnsafeRawBufferPointer, authenticating associatedData: [UInt8]) throws(BackendError) -> [UInt8] {
-        guard nonceAndSealed.count >= Self.nonceLength + Self.tagLength else { throw Self.unopened }
-        do {
-            let box = try AES.GCM.SealedBox(combined: UnsafeRawBufferPointer(rebasing: nonceAndSealed[12...]))
-            var content = try AES.GCM.open(box, using: messageKey(nonceAndSealed), authenticating: associatedData)
-            defer { content.withUnsafeMutableBytes { wipe($0) } }
-            return Array(unsafeUninitializedCapacity: content.count) { bytes, filled in filled = content.copyBytes(to: bytes) }
-        } catch {
-            throw Self.unopened
-        }
+        guard nonceAndSealed.count >= Self.nonceLength else { throw Self.unopened }
+        return try open(
+            UnsafeRawBufferPointer(rebasing: nonceAndSealed[Self.nonceLength...]),
+            nonce: UnsafeRawBufferPointer(rebasing: nonceAndSealed[..<Self.nonceLength]), authenticating: associatedData)
     }
 
-    /// Derives the key of one message from the first 12 bytes of its nonce.
-    private func messageKey(_ nonce: UnsafeRawBufferPointer) -> SymmetricKey {
+    private func open(
+        _ sealed: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, authenticating associatedData: [UInt8]
+    ) throws(BackendError) -> [UInt8] {
+        guard nonce.count == Self.nonceLength, sealed.count >= Self.tagLength else { throw Self.unopened }
+        let content = associatedData.withUnsafeBytes { data in
+            withMessage(nonce, data) { message in bytes(sealed.count - Self.tagLength) { aes.open(sealed, message, into: $0) } }
+        }
+        guard let content else { throw Self.unopened }
+        return content
+    }
+
+    /// Returns an array of bytes that a closure writes, or nil if it returns false.
+    private func bytes(_ count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Bool) -> [UInt8]? {
+        var isWritten = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { memory, filled in
+            isWritten = write(UnsafeMutableRawBufferPointer(memory))
+            filled = isWritten ? count : 0
+        }
+        return isWritten ? bytes : nil
+    }
+
+    /// Derives the key of one message from the first 12 bytes of its nonce. The key is valid only during the call.
+    private func withMessage<R>(
+        _ nonce: UnsafeRawBufferPointer, _ associatedData: UnsafeRawBufferPointer, _ body: (SealedMessage) -> R
+    ) -> R {
         let first = UInt32(bigEndian: nonce.loadUnaligned(as: UInt32.self))
         let rest = UInt64(bigEndian: nonce.loadUnaligned(fromByteOffset: 4, as: UInt64.self))
-        return withUnsafeTemporaryAllocation(byteCount: Self.keyLength, alignment: 8) { derived in
-            defer { wipe(derived) }
-            for counter in [1, 2] as [UInt64] {
+        return withUnsafeTemporaryAllocation(byteCount: Self.keyLength, alignment: 8) { key in
+            defer { wipe(key) }
+            for counter in [0, 1] {
                 // The block has 16 bits of counter, the label "X", a zero byte and 96 bits of nonce. CMAC of a single
                 // block is one encryption of the block xor K1.
-                let block = UnsafeMutableRawBufferPointer(rebasing: derived[(Int(counter) - 1) * 16..<Int(counter) * 16])
-                block.storeBytes(of: ((counter << 48 | 0x58 << 40 | UInt64(first)) ^ subkey.high).bigEndian, as: UInt64.self)
+                let block = UnsafeMutableRawBufferPointer(rebasing: key[counter * 16..<(counter + 1) * 16])
+                let head = UInt64(counter + 1) << 48 | 0x58 << 40 | UInt64(first)
+                block.storeBytes(of: (head ^ subkey.high).bigEndian, as: UInt64.self)
                 block.storeBytes(of: (rest ^ subkey.low).bigEndian, toByteOffset: 8, as: UInt64.self)
-                Self.encrypt(block, with: key)
+                aes.encrypt(block)
             }
-            return SymmetricKey(data: UnsafeRawBufferPointer(derived))
-        }
-    }
-
-    private static func encrypt(_ block: UnsafeMutableRawBufferPointer, with key: SymmetricKey) {
-        var bytes = block.bindMemory(to: UInt8.self)
-        do { try AES.permute(&bytes, key: key) } catch {
-            preconditionFailure("A block of 16 bytes and a key of 32 are what AES-256 takes.")
+            let nonce = UnsafeRawBufferPointer(rebasing: nonce[12...])
+            return body(SealedMessage(key: UnsafeRawBufferPointer(key), nonce: nonce, associatedData: associatedData))
         }
     }
 
