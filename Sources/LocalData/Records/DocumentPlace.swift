@@ -39,11 +39,13 @@ package struct DocumentPlace: Sendable {
         _ id: String, _ past: StorageMetadata, _ chain: EvolutionChain? = nil, version: Int? = nil, demandsOwnTag: Bool = false
     ) -> StorageKey<StoredDocument> {
         let serializer = past.serializer ?? declared?.serializer ?? "json"
-        var key = StorageKey<StoredDocument>(
-            name: id, domain: domain, security: security, serializer: Self.serializer(serializer), owner: "plan", description: entity)
         let tag = demandsOwnTag ? declared?.typeTag ?? past.typeTag : past.typeTag ?? declared?.typeTag
-        key.membership = RecordMembership(
-            namespace: namespace, entity: entity, typeTag: tag, isRecord: isCollection, acceptsOtherTags: true)
+        let key = StorageKey<StoredDocument>(
+            name: id, domain: domain, security: security, serializer: Self.serializer(serializer), owner: "plan", description: entity
+        )
+        .belonging {
+            $0 = RecordMembership(namespace: namespace, entity: entity, typeTag: tag, isRecord: isCollection, acceptsOtherTags: true)
+        }
         if let chain { return key.evolving(chain) }
         return key.version(version ?? past.schemaVersion ?? 1)
     }

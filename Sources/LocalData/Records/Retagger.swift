@@ -36,9 +36,7 @@ struct Retagger<Record: Codable & Sendable>: EnginePart, Sendable {
     }
 
     private func key(_ entry: StoragePage.Entry) -> StorageKey<Record> {
-        var key = collection.key(entry.address.name)
-        key.membership?.acceptsOtherTags = true
-        return key
+        collection.key(entry.address.name).belonging { $0?.acceptsOtherTags = true }
     }
 
     private func retag(_ page: [StoragePage.Entry]) async throws -> (count: Int, bytes: Int) {

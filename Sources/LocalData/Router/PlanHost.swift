@@ -57,8 +57,8 @@ package protocol PlanHost: Sendable {
 extension StorageKey {
     /// Creates the key of a schema stamp: the record with the schema version of a catalog's data in one store.
     package init(schemaStampOf catalog: String, in domain: StorageDomain) {
-        self.init(name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
-        membership = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog)
+        self = StorageKey(name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
+            .belonging { $0 = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog) }
     }
 }
 

@@ -109,7 +109,7 @@ extension StorageCollection {
             source.name, domain: source.domain, security: source.security,
             serializer: source.template.serializer.name == template.serializer.name ? template.serializer : serializer, owner: source.owner,
             description: source.description, typeTag: source.typeTag, id: { _ in "" })
-        older.template.membership?.requiresTypeTag = source.template.membership?.requiresTypeTag == true
+        older.template = older.template.belonging { $0?.requiresTypeTag = source.template.membership?.requiresTypeTag == true }
         return known.contains(source.schemaVersion) ? older.evolving(template.evolution) : older.version(source.schemaVersion)
     }
 }

@@ -81,13 +81,13 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy, _ serializer: Serializer<Record>, _ owner: String?,
         _ description: String?, _ typeTag: String?, identify: @escaping @Sendable (Record) throws -> String
     ) {
-        var key = StorageKey<Record>(
+        let key = StorageKey<Record>(
             name: name, domain: domain, security: security, serializer: serializer, owner: owner, description: description)
-        key.membership = RecordMembership(namespace: .collections, entity: name, typeTag: typeTag)
-        placeholder = key
-        key.membership = RecordMembership(
-            namespace: .collection(name), entity: name, typeTag: typeTag, requiresTypeTag: typeTag != nil, isRecord: true)
-        template = key
+        placeholder = key.belonging { $0 = RecordMembership(namespace: .collections, entity: name, typeTag: typeTag) }
+        template = key.belonging {
+            $0 = RecordMembership(
+                namespace: .collection(name), entity: name, typeTag: typeTag, requiresTypeTag: typeTag != nil, isRecord: true)
+        }
         self.identify = identify
     }
 
@@ -102,9 +102,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// ```
     /// - Parameter id: The record's id.
     public func key(_ id: String) -> StorageKey<Record> {
-        var key = template.named(id)
-        if !legacyLocations.isEmpty { key.membership?.gathered = self }
-        return key
+        let key = template.named(id)
+        return legacyLocations.isEmpty ? key : key.belonging { $0?.gathered = self }
     }
 
     /// Returns the id of a record.
@@ -171,21 +170,13 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// ```swift
     /// let diary: StorageCollection<Note> = editor.collection("diary").withoutAttributeIndex()
     /// ```
-    public func withoutAttributeIndex() -> Self {
-        changingKeys { key in
-            var key = key
-            key.membership?.indexesAttributes = false
-            return key
-        }
-    }
+    public func withoutAttributeIndex() -> Self { changingKeys { $0.belonging { $0?.indexesAttributes = false } } }
 
     /// Returns this collection with one more attribute that is derived from each record.
     package func deriving(_ attribute: DerivedAttribute) -> Self {
         changingKeys { key in
             let derived = DerivedAttributes((key.membership?.derived?.all ?? []) + [attribute], typeTag: key.typeTag)
-            var key = key
-            key.membership?.derived = derived
-            return key
+            return key.belonging { $0?.derived = derived }
         }
     }
 
@@ -252,11 +243,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     public func moved<Source>(
         from source: StorageKey<Source>, _ split: @escaping @Sendable (Source) throws -> [Record]
     ) -> Self {
-        var next = changingKeys { key in
-            var key = key
-            key.membership?.buriesRemoved = true
-            return key
-        }
+        var next = changingKeys { $0.belonging { $0?.buriesRemoved = true } }
         next.legacyLocations.append(LegacyLocation(key: .key(source), source: ListSource(key: source, split: split)))
         return next
     }

@@ -13,12 +13,10 @@ extension StorageDomain.Kind {
 extension StorageKey {
     /// Returns this key in another domain, without its migrations and its default value.
     func placed(in domain: StorageDomain) -> Self {
-        var key = StorageKey(
+        let key = StorageKey(
             name: name, domain: domain, security: security, serializer: serializer, owner: owner, description: description
         )
-        .version(schemaVersion).evolving(evolution)
-        if let lifetime { key = key.expiring(after: lifetime) }
-        key.membership = membership
-        return key
+        .version(schemaVersion).evolving(evolution).belonging { $0 = membership }
+        return lifetime.map { key.expiring(after: $0) } ?? key
     }
 }

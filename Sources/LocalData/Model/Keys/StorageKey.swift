@@ -12,43 +12,81 @@
 /// }
 /// ```
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
+    /// The properties of a key.
+    private struct Properties: Sendable {
+        var name: String
+        let domain: StorageDomain
+        let security: SecurityPolicy
+        let owner: String?
+        let description: String?
+        let serializer: Serializer<Value>
+        var lifetime: Duration?
+        var evolution: EvolutionChain?
+        var evolutionProblem: String?
+        var declaredVersion = 1
+        var membership: RecordMembership?
+        var releaseWindow: ReleaseWindow?
+        var isWitnessed = false
+        var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
+        var hasMigration = false
+        var conflictPolicy: ConflictPolicy<Value> = .destinationWins
+        let defaultValue: Value?
+    }
+
+    /// Properties that all copies of a key share. A key is copied often, and its size must not depend on its type.
+    private final class Shared: Sendable {
+        let properties: Properties
+        /// The properties of the key before its first migration. This is nil if the key was changed afterwards.
+        let bare: Shared?
+
+        init(_ properties: Properties, bare: Shared? = nil) { (self.properties, self.bare) = (properties, bare) }
+    }
+
+    private let shared: Shared
+
+    private init(_ shared: Shared) { self.shared = shared }
+
+    /// Returns this key with changed properties.
+    private func changing(_ change: (inout Properties) -> Void) -> Self {
+        var properties = shared.properties
+        change(&properties)
+        return StorageKey(Shared(properties))
+    }
+
     /// The name of the slot in its domain.
-    public private(set) var name: String
+    public var name: String { shared.properties.name }
     /// The domain that stores the value.
-    public let domain: StorageDomain
+    public var domain: StorageDomain { shared.properties.domain }
     /// The protection of the value in addition to that of the domain.
-    public let security: SecurityPolicy
+    public var security: SecurityPolicy { shared.properties.security }
     /// The encoding of the value as bytes.
-    public let serializer: Serializer<Value>
+    public var serializer: Serializer<Value> { shared.properties.serializer }
     /// The part of the program that is responsible for the value; nil for the owner of its catalog.
-    public let owner: String?
+    public var owner: String? { shared.properties.owner }
     /// A description of the value for people; nil if the name is enough.
-    public let description: String?
+    public var description: String? { shared.properties.description }
     /// The value that `get` returns when the value is absent. `get` does not store it.
-    public let defaultValue: Value?
+    public var defaultValue: Value? { shared.properties.defaultValue }
 
     /// The policy for a legacy location whose value differs from the value in the key's slot, the destination.
-    public private(set) var conflictPolicy: ConflictPolicy<Value> = .destinationWins
+    public var conflictPolicy: ConflictPolicy<Value> { shared.properties.conflictPolicy }
 
     /// The time after `set` during which the value is valid; nil for an unlimited time.
-    public private(set) var lifetime: Duration?
+    public var lifetime: Duration? { shared.properties.lifetime }
 
     /// The chain of versions that converts stored values to the key's type; nil if there is only one version.
-    private(set) var evolution: EvolutionChain?
+    var evolution: EvolutionChain? { shared.properties.evolution }
     /// The reason why the chain cannot be used; nil for a valid chain. It is determined once, because every call needs
     /// it.
-    private(set) var evolutionProblem: String?
-    private var declaredVersion = 1
+    var evolutionProblem: String? { shared.properties.evolutionProblem }
     /// The additional properties of the key, if it belongs to a record of a collection; nil for a single value.
-    var membership: RecordMembership?
+    var membership: RecordMembership? { shared.properties.membership }
 
     /// The release window: the time during which a legacy location is kept up to date. Nil if the key has none.
-    private(set) var releaseWindow: ReleaseWindow?
+    var releaseWindow: ReleaseWindow? { shared.properties.releaseWindow }
 
     /// Whether the key has a witness, which records outside of the store that the value exists: see ``witnessed()``.
-    private(set) var isWitnessed = false
-
-    private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
+    var isWitnessed: Bool { shared.properties.isWitnessed }
 
     /// Creates a key.
     ///
@@ -76,9 +114,10 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         owner: String? = nil, description: String? = nil, defaultValue: Value? = nil,
         migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
     ) {
-        (self.name, self.domain, self.security, self.serializer) = (name, domain, security, serializer)
-        (self.owner, self.description, self.defaultValue) = (owner, description, defaultValue)
-        if let migration { migrationMakers = [migration] }
+        shared = Shared(
+            Properties(
+                name: name, domain: domain, security: security, owner: owner, description: description, serializer: serializer,
+                migrationMakers: migration.map { [$0] } ?? [], hasMigration: migration != nil, defaultValue: defaultValue))
     }
 
     /// Whether the key has legacy locations or other migrations.
@@ -87,7 +126,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// let width = StorageKey<Int>.width.moved(from: StorageKey(name: "w", domain: .userDefaults))
     /// print(width.hasMigration)  // true
     /// ```
-    public var hasMigration: Bool { !migrationMakers.isEmpty }
+    public var hasMigration: Bool { shared.properties.hasMigration }
 
     /// The migrations of the key, in the order in which they are tried.
     ///
@@ -96,22 +135,23 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// ```
     public var migrations: [AnyStorageMigration] {
         let base = migratingNothing
-        return migrationMakers.map { $0(base) }
+        return shared.properties.migrationMakers.map { $0(base) }
     }
 
     /// Returns this key with one more migration, which is tried last.
     func adding(_ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
-        var key = self
-        key.migrationMakers.append(migration)
-        return key
+        let bare = hasMigration || releaseWindow != nil ? migratingNothing.shared : shared
+        let key = changing { properties in
+            properties.migrationMakers.append(migration)
+            properties.hasMigration = true
+        }
+        return StorageKey(Shared(key.shared.properties, bare: bare))
     }
 
     /// Returns this key with one more migration, and with the window that keeps the migration's legacy location up to
     /// date.
     func adding(keeping window: ReleaseWindow, _ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
-        var key = adding(migration)
-        key.releaseWindow = window
-        return key
+        adding(migration).changing { $0.releaseWindow = window }
     }
 
     /// Returns this key with a policy for a legacy location whose value differs from the value of the destination.
@@ -122,14 +162,10 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     ///     .moved(from: StorageKey(name: "starts", domain: .userDefaults))
     ///     .resolvingConflicts(.merge { current, older in (current ?? 0) + older })
     /// ```
-    public func resolvingConflicts(_ policy: ConflictPolicy<Value>) -> Self {
-        var key = self
-        key.conflictPolicy = policy
-        return key
-    }
+    public func resolvingConflicts(_ policy: ConflictPolicy<Value>) -> Self { changing { $0.conflictPolicy = policy } }
 
     /// The schema version with which the value is stored; 1 unless the key declares another one.
-    public var schemaVersion: Int { evolution?.version ?? declaredVersion }
+    public var schemaVersion: Int { evolution?.version ?? shared.properties.declaredVersion }
 
     /// Returns this key with a chain of versions that converts values of earlier versions. Such a value is converted
     /// when it is read. The converted value is then written back durably.
@@ -158,19 +194,10 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     ///   `migrationFailed` before it writes anything.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
-    func evolving(_ chain: EvolutionChain?) -> Self {
-        var key = self
-        key.evolution = chain
-        key.evolutionProblem = chain?.problem
-        return key
-    }
+    func evolving(_ chain: EvolutionChain?) -> Self { changing { ($0.evolution, $0.evolutionProblem) = (chain, chain?.problem) } }
 
     /// Returns this key with a chain that was already checked.
-    func evolving(checked chain: EvolutionChain) -> Self {
-        var key = self
-        key.evolution = chain
-        return key
-    }
+    func evolving(checked chain: EvolutionChain) -> Self { changing { $0.evolution = chain } }
 
     /// Returns this key with a schema version other than 1. No chain converts values of other versions. Use it for a
     /// legacy location of another key.
@@ -180,11 +207,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// let older = StorageKey<Int>(name: "window.width", domain: .userDefaults).version(2)
     /// let width = StorageKey<Int>.width.moved(from: older)
     /// ```
-    public func version(_ version: Int) -> Self {
-        var key = self
-        key.declaredVersion = version
-        return key
-    }
+    public func version(_ version: Int) -> Self { changing { $0.declaredVersion = version } }
 
     /// Returns this key with values that expire. Reads treat an expired value as absent.
     /// ``StorageRouter/sweep(_:progress:)`` purges the value, at the earliest a day after a sweep first found it
@@ -197,11 +220,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// ```
     /// - Parameter lifetime: The time after each `set` during which a value is valid, by the wall clock. A migrated
     ///   value keeps its remaining time.
-    public func expiring(after lifetime: Duration) -> Self {
-        var key = self
-        key.lifetime = lifetime
-        return key
-    }
+    public func expiring(after lifetime: Duration) -> Self { changing { $0.lifetime = lifetime } }
 
     /// Returns this key with a witness: the router records outside of the value's store that the value exists.
     ///
@@ -223,26 +242,19 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     ///     // The seed was stored once, and its item is gone. Restore the keyring, or accept the loss with `acknowledgeLoss(for:)`.
     /// }
     /// ```
-    public func witnessed() -> Self {
-        var key = self
-        key.isWitnessed = true
-        return key
-    }
+    public func witnessed() -> Self { changing { $0.isWitnessed = true } }
+
+    /// Returns this key with another membership in a collection.
+    func belonging(_ change: (inout RecordMembership?) -> Void) -> Self { changing { change(&$0.membership) } }
 
     /// Returns a key with the same properties and another name.
-    func named(_ name: String) -> Self {
-        var key = self
-        key.name = name
-        return key
-    }
+    func named(_ name: String) -> Self { changing { $0.name = name } }
 
     /// This key without its migrations and its release window. Migrations use it as their destination: reading the
     /// destination then does not start the migrations again.
     private var migratingNothing: Self {
-        var key = self
-        key.migrationMakers = []
-        key.releaseWindow = nil
-        return key
+        if let bare = shared.bare { return StorageKey(bare) }
+        return changing { ($0.migrationMakers, $0.hasMigration, $0.releaseWindow) = ([], false, nil) }
     }
 }
 
