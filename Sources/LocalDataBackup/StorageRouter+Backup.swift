@@ -125,8 +125,7 @@ extension StorageRouter {
     ) async throws -> RestoreReport {
         try await cancellable("storage", isStepwise: true) {
             guard try configuration.directories != nil else {
-                throw StorageError(
-                    StorageError.unsupported, key: "restore", "This configuration stores nothing on a disk. Nothing was restored.")
+                throw StorageError(.unsupported, key: "restore", "This configuration stores nothing on a disk. Nothing was restored.")
             }
             let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
             let wiring = configuration.restoreWiring

@@ -36,8 +36,7 @@ extension StorageRouter {
             let named = source == .configured ? configuration.keySource : source
             if configuration.isInMemory, case .passphrase = named.form { return }
             guard let passphrase = key as? PassphraseSource else {
-                throw StorageError(
-                    StorageError.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
+                throw StorageError(.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
             }
             try await translatingErrors(key: name) { () throws(BackendError) in
                 try await passphrase.changePassphrase(from: old, to: new, cost: cost?.cost)

@@ -196,8 +196,7 @@ final class CacheStore<Record: Codable & Sendable>: Sendable {
     }
 
     private var tooManyConflicts: StorageError {
-        StorageError(
-            StorageError.conflict, key: access.name, "Other processes keep changing the cache. Try again when they are done.")
+        StorageError(.conflict, key: access.name, "Other processes keep changing the cache. Try again when they are done.")
     }
 
     /// Waits for a random time that grows, so that two processes do not stay in step.

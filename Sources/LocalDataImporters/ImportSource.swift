@@ -102,12 +102,10 @@ extension ImportSource {
                 values[name] = DocumentValue(value)
             case .absent, .tombstone: continue
             case .locked:
-                throw StorageError(
-                    StorageError.locked, key: name, "\(reader.location) is locked. Unlock it and try again; nothing was changed.")
+                throw StorageError(.locked, key: name, "\(reader.location) is locked. Unlock it and try again; nothing was changed.")
             case .unavailable(let error): throw StorageError.from(error, key: name)
             case .corrupt(let corruption):
-                throw StorageError(
-                    StorageError.corrupted, key: name, "\(reader.location) is damaged: \(corruption.reason). Nothing was changed.")
+                throw StorageError(.corrupted, key: name, "\(reader.location) is damaged: \(corruption.reason). Nothing was changed.")
             }
         }
         return values

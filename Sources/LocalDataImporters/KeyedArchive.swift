@@ -62,8 +62,7 @@ public struct KeyedArchive: Sendable {
         do {
             return try JSONDecoder().decode(type, from: try JSONEncoder().encode(value))
         } catch {
-            throw StorageError(
-                StorageError.undecodable, key: name, "The archived object cannot be read as \(Value.self): \(CodingFailure(error)).")
+            throw StorageError(.undecodable, key: name, "The archived object cannot be read as \(Value.self): \(CodingFailure(error)).")
         }
     }
 }

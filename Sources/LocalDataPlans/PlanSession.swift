@@ -122,9 +122,7 @@ struct PlanSession: Sendable {
 
     private func run(_ own: any StorageMigrationPolicy) async throws -> Outcome {
         guard let schema else {
-            throw StorageError(
-                StorageError.invalidEvolution, key: catalog,
-                "A custom policy needs the catalog's declared schema. Nothing was changed.")
+            throw StorageError(.invalidEvolution, key: catalog, "A custom policy needs the catalog's declared schema. Nothing was changed.")
         }
         let scene = try scene([], versions: [schema.version])
         var stored = try await read(scene)
@@ -237,8 +235,7 @@ struct PlanSession: Sendable {
         do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError {
             throw error
         } catch {
-            throw StorageError(
-                StorageError.migrationFailed, key: catalog, "\(what) of \(catalog)'s migration policy failed.", underlying: error)
+            throw StorageError(.migrationFailed, key: catalog, "\(what) of \(catalog)'s migration policy failed.", underlying: error)
         }
     }
 }

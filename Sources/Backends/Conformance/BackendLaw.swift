@@ -86,6 +86,14 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
 }
 
 extension BackendLaw {
+    /// Creates a law whose check begins with a new store of the bench.
+    init(
+        _ name: String, needs: Set<Need> = [], requires: @escaping @Sendable (BackendCapabilities) -> Bool = { _ in true },
+        check: @escaping @Sendable (_ store: any StorageBackend, LawBench) async throws -> Void
+    ) {
+        self.init(name, needs: needs, requires: requires) { bench in try await check(bench.makeStore(), bench) }
+    }
+
     /// All laws of this module.
     public static let all: [BackendLaw] =
         values + nativeValues + batches + preconditions + revisions + tombstones + metadata + names + enumeration + pages + instances

@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let batches: [BackendLaw] = [
-        BackendLaw("an apply returns one result for each mutation, in their order") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("an apply returns one result for each mutation, in their order") { store, _ in
             let addresses = (0..<5).map { StorageAddress("batch \($0)") }
             try await store.put(bytes("old"), at: addresses[1])
             let results = try await store.apply([
@@ -23,8 +22,7 @@ extension BackendLaw {
             let none = try await store.apply([])
             try demand(none.isEmpty, "no result for no mutation", found: "\(none.count)")
         },
-        BackendLaw("a batch with a failing precondition changes nothing", requires: \.atomicBatch) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a batch with a failing precondition changes nothing", requires: \.atomicBatch) { store, _ in
             let addresses = (0..<4).map { StorageAddress("batch \($0)") }
             try await store.put(bytes("old"), at: addresses[1])
             try await store.put(bytes("old"), at: addresses[3])
@@ -50,16 +48,14 @@ extension BackendLaw {
                     found: after.map(\.outline).joined(separator: ", "))
             }
         },
-        BackendLaw("a batch with an unusable name changes nothing", requires: \.atomicBatch) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a batch with an unusable name changes nothing", requires: \.atomicBatch) { store, _ in
             let good = StorageAddress("good")
             let results = try await store.apply([.put(bytes("x"), at: good), .put(bytes("x"), at: StorageAddress(""))])
             try demand(results.count == 2 && results[0].isNotAttempted, "not attempted for the good name", found: results[0].outline)
             try demand(results.last?.failure?.code == .invalidName, "invalidName for the bad one", found: results[1].outline)
             try await store.demandAbsent(good, "after a batch that failed")
         },
-        BackendLaw("without atomic batches, each mutation has a separate, true result", requires: { !$0.atomicBatch }) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("without atomic batches, each mutation has a separate, true result", requires: { !$0.atomicBatch }) { store, _ in
             let addresses = (0..<3).map { StorageAddress("single \($0)") }
             try await store.put(bytes("old"), at: addresses[1])
             let results = try await store.apply([
@@ -76,8 +72,7 @@ extension BackendLaw {
             }
             try await store.demandValue(bytes("old"), at: addresses[1], " before the one that conflicted")
         },
-        BackendLaw("a large batch is applied completely") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a large batch is applied completely") { store, bench in
             let addresses = (0..<bench.count(300, atLeast: 5)).map { StorageAddress("many \($0)") }
             let results = try await store.apply(addresses.map { .put(bytes($0.name), at: $0, if: .absent) })
             try demand(results.count == addresses.count, "\(addresses.count) results", found: "\(results.count)")

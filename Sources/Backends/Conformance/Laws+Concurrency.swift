@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let concurrency: [BackendLaw] = [
-        BackendLaw("a cancelled call writes completely or not at all, and reports which") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a cancelled call writes completely or not at all, and reports which") { store, bench in
             let addresses = (0..<bench.count(60, atLeast: 10)).map { StorageAddress("cancelled \($0)") }
             let (old, new) = (bytes("old"), StoragePayload.bytes([UInt8](repeating: 7, count: 10_000)))
             let metadata = StorageMetadata(typeTag: "new", attributes: ["new": "new"])
@@ -35,8 +34,7 @@ extension BackendLaw {
                 if index.isMultiple(of: 4) { try demand(outcome == .applied, "applied for a caller that stayed", found: "\(outcome)") }
             }
         },
-        BackendLaw("a cancelled batch happens whole or not at all", requires: \.atomicBatch) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a cancelled batch happens whole or not at all", requires: \.atomicBatch) { store, bench in
             for round in 0..<bench.count(30, atLeast: 5) {
                 let addresses = (0..<3).map { StorageAddress("batch \(round) \($0)") }
                 let task = Task { @concurrent in
@@ -54,8 +52,7 @@ extension BackendLaw {
                 try demand(present == 0 || present == 3, "none or all of 3", found: "\(present)")
             }
         },
-        BackendLaw("tasks that use different slots at once do not disturb each other") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("tasks that use different slots at once do not disturb each other") { store, bench in
             let slots = bench.count(50, atLeast: 8)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for slot in 0..<slots {
@@ -80,8 +77,7 @@ extension BackendLaw {
             let listed = try await store.addresses(in: .values)
             try demand(listed.count == slots - (slots + 2) / 3, "every remaining slot listed", found: "\(listed.count) names")
         },
-        BackendLaw("a refused call does not affect other calls made at the same time") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a refused call does not affect other calls made at the same time") { store, bench in
             let neighbours = bench.count(24, atLeast: 6)
             let refused = refusals(bench.capabilities)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -100,8 +96,7 @@ extension BackendLaw {
                     bytes("\(number)"), at: StorageAddress("neighbour \(number)"), " beside calls that were refused")
             }
         },
-        BackendLaw("a read never returns part of a value") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a read never returns part of a value") { store, bench in
             let address = StorageAddress("whole")
             let rounds = bench.count(60, atLeast: 6)
             func content(_ round: Int) -> StoragePayload { .bytes([UInt8](repeating: UInt8(round % 251), count: 1_000 + round)) }
@@ -150,8 +145,6 @@ extension BackendLaw {
         do throws(BackendError) {
             let result = try await store.apply(mutation)
             return result.isApplied ? .applied : result.failure?.outcome ?? .notApplied
-        } catch {
-            return error.outcome
-        }
+        } catch { return error.outcome }
     }
 }

@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let durability: [BackendLaw] = [
-        BackendLaw("no change reports more durability than the backend claims") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("no change reports more durability than the backend claims") { store, bench in
             let address = StorageAddress("lasting")
             let claim = store.capabilities.durability
             try demand(claim == bench.capabilities.durability, "the durability that the bench names", found: "\(claim)")
@@ -14,8 +13,7 @@ extension BackendLaw {
                 try demand(claim == .process || durability != .process, "longer than the process, as claimed", found: "\(durability)")
             }
         },
-        BackendLaw("after synchronize, everything read is as durable as any acknowledged change") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("after synchronize, everything read is as durable as any acknowledged change") { store, _ in
             var promised = try await store.synchronize().rank
             for name in ["one", "two"] {
                 let result = try await store.apply(.put(bytes("x"), at: StorageAddress(name)))
@@ -26,8 +24,7 @@ extension BackendLaw {
             try demand(reached.rank >= promised, "at least what the changes promised", found: "\(reached)")
             try demand(reached.rank <= store.capabilities.durability.rank, "at most what is claimed", found: "\(reached)")
         },
-        BackendLaw("a store in use is ready") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a store in use is ready") { store, _ in
             try await store.put(bytes("x"), at: StorageAddress("x"))
             let status = await store.status()
             try demand(status == .ready, "ready", found: "\(status)")

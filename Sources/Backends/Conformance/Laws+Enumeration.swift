@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let enumeration: [BackendLaw] = [
-        BackendLaw("values and tombstones are listed, deleted slots are not") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("values and tombstones are listed, deleted slots are not") { store, _ in
             try await demandNames([], in: .values, of: store)
             let (value, tombstone, gone) = (StorageAddress("value"), StorageAddress("tombstone"), StorageAddress("gone"))
             for address in [value, tombstone, gone] { try await store.put(bytes("x"), at: address) }
@@ -14,8 +13,7 @@ extension BackendLaw {
             try await store.empty(value)
             try await demandNames([], in: .values, of: store)
         },
-        BackendLaw("a namespace lists its own slots only") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a namespace lists its own slots only") { store, _ in
             let namespaces = [StorageNamespace.values, StorageNamespace("quarantine"), StorageNamespace("ledger")]
             for (index, namespace) in namespaces.enumerated() {
                 for name in 0...index { try await store.put(bytes("x"), at: StorageAddress("\(name)", in: namespace)) }
@@ -25,8 +23,7 @@ extension BackendLaw {
             }
             try await demandNames([], in: StorageNamespace("unused"), of: store)
         },
-        BackendLaw("equal names in two namespaces are two slots") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("equal names in two namespaces are two slots") { store, _ in
             let addresses = [StorageAddress("x"), StorageAddress("x", in: StorageNamespace("quarantine")), StorageAddress("quarantine.x")]
             for (index, address) in addresses.enumerated() {
                 try await store.demandAbsent(address, "before its own put")
@@ -37,8 +34,7 @@ extension BackendLaw {
             try await store.demandAbsent(addresses[0], "after its delete")
             for index in 1...2 { try await store.demandValue(bytes("\(index)"), at: addresses[index], " beside a deleted one") }
         },
-        BackendLaw("many slots are listed, each once") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("many slots are listed, each once") { store, bench in
             let addresses = Set((0..<bench.count(500, atLeast: 10)).map { StorageAddress("many \($0)") })
             _ = try await store.apply(addresses.map { .put(bytes("x"), at: $0) })
             try await demandNames(addresses, in: .values, of: store)

@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let foreignData: [BackendLaw] = [
-        BackendLaw("another program's value is readable, foreign and without metadata", needs: [.foreignWriter]) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("another program's value is readable, foreign and without metadata", needs: [.foreignWriter]) { store, bench in
             let address = StorageAddress("foreign")
             try await bench.writeForeign("theirs", at: address, in: store)
             let revision = try await demandForeign("theirs", at: address, in: store)
@@ -15,8 +14,7 @@ extension BackendLaw {
             let record = try await store.demandValue(bytes("ours"), at: address)
             try demand(record.metadata.typeTag == "T", "our metadata once the value is ours", found: "other metadata")
         },
-        BackendLaw("a foreign value changes its revision with its content", needs: [.foreignWriter]) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a foreign value changes its revision with its content", needs: [.foreignWriter]) { store, bench in
             let address = StorageAddress("foreign")
             try await bench.writeForeign("first", at: address, in: store)
             let first = try await demandForeign("first", at: address, in: store)
@@ -44,8 +42,7 @@ extension BackendLaw {
             let record = try await store.demandValue(payload, at: neighbour, " beside the one that was changed")
             try demand(record.metadata.typeTag == "kept", "the neighbour's metadata", found: "other metadata")
         },
-        BackendLaw("damaged bytes are reported as corrupted, and overwritten only under their revision", needs: [.damage]) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("damaged bytes are reported as corrupted, and overwritten only under their revision", needs: [.damage]) { store, bench in
             let address = StorageAddress("damaged")
             let old = try await store.put(bytes("whole"), at: address)
             try await bench.corrupt(address, in: store)
@@ -80,8 +77,7 @@ extension BackendLaw {
             try await store.put(bytes("repaired"), at: address, if: .revision(revision))
             try await store.demandValue(bytes("repaired"), at: address)
         },
-        BackendLaw("with damage in one slot, the others are readable, or none is reported as absent", needs: [.damage]) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("with damage in one slot, the others are readable, or none is reported as absent", needs: [.damage]) { store, bench in
             let (damaged, whole, never) = (StorageAddress("damaged"), StorageAddress("whole"), StorageAddress("never"))
             for address in [damaged, whole] { try await store.put(bytes("whole"), at: address) }
             try await bench.corrupt(damaged, in: store)

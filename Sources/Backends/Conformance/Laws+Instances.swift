@@ -29,8 +29,7 @@ extension BackendLaw {
             }
             try await store.put(bytes("new"), at: states[0].0, if: before[0].revision.map { .revision($0) } ?? .absent)
         },
-        BackendLaw("two instances of one store have the same identity and capabilities", needs: [.reopening]) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("two instances of one store have the same identity and capabilities", needs: [.reopening]) { store, bench in
             let second = try await bench.reopened(store)
             try demand(store.identity == second.identity, "one identity", found: "\(store.identity) and \(second.identity)")
             try demand(

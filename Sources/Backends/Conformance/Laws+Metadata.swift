@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let metadata: [BackendLaw] = [
-        BackendLaw("metadata is read exactly as written, each field alone and all together") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("metadata is read exactly as written, each field alone and all together") { store, _ in
             for (index, metadata) in everyMetadata.enumerated() {
                 let address = StorageAddress("described \(index)")
                 try await store.put(bytes("x"), metadata, at: address)
@@ -13,8 +12,7 @@ extension BackendLaw {
                     found: record.metadata.differences(from: metadata))
             }
         },
-        BackendLaw("a put replaces all metadata") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a put replaces all metadata") { store, _ in
             let address = StorageAddress("described")
             for metadata in [everyMetadata[0], StorageMetadata(typeTag: "T"), StorageMetadata()] {
                 try await store.put(bytes("x"), metadata, at: address)
@@ -23,8 +21,7 @@ extension BackendLaw {
                     record.metadata.isExactly(metadata), "the metadata of the last put", found: record.metadata.differences(from: metadata))
             }
         },
-        BackendLaw("metadata survives reopening", needs: [.reopening], requires: { $0.durability != .process }) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("metadata survives reopening", needs: [.reopening], requires: { $0.durability != .process }) { store, bench in
             let address = StorageAddress("described")
             try await store.put(bytes("x"), everyMetadata[0], at: address)
             await store.close()

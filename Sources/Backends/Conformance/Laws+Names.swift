@@ -2,17 +2,14 @@ import BackendContract
 
 extension BackendLaw {
     static let names: [BackendLaw] = [
-        BackendLaw("a hostile name works exactly, or is refused as invalidName") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a hostile name works exactly, or is refused as invalidName") { store, bench in
             try await checkNames(hostileNames.map { StorageAddress($0) }, store, bench)
         },
-        BackendLaw("a hostile namespace works exactly, or is refused as invalidName") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a hostile namespace works exactly, or is refused as invalidName") { store, bench in
             let hostile = ["..", "../up", "a/b", "a.b", "\u{0}", "a\nb", "e\u{301}", "\u{E9}", "🗝️", ".hidden", "values", " "]
             try await checkNames(hostile.map { StorageAddress("x", in: StorageNamespace($0)) }, store, bench)
         },
-        BackendLaw("two spellings of one text in Unicode are two names") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("two spellings of one text in Unicode are two names") { store, _ in
             for (composed, decomposed) in [("caf\u{E9}", "cafe\u{301}"), ("\u{C5}", "\u{212B}"), ("\u{AC00}", "\u{1100}\u{1161}")] {
                 let (first, second) = (StorageAddress(composed), StorageAddress(decomposed))
                 guard try await store.apply(.put(bytes("first"), at: first)).isApplied else { continue }
@@ -76,9 +73,7 @@ extension BackendLaw {
         do throws(BackendError) {
             try address.validate()
             return true
-        } catch {
-            return false
-        }
+        } catch { return false }
     }
 
     private static var hostileNames: [String] {

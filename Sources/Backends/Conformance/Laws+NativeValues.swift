@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let nativeValues: [BackendLaw] = [
-        BackendLaw("a native value of every kind is read as written", requires: \.storesNativeValues) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a native value of every kind is read as written", requires: \.storesNativeValues) { store, _ in
             for (index, value) in everyKind.enumerated() {
                 let address = StorageAddress("native \(index)")
                 try await store.put(.native(value), StorageMetadata(serializer: "json"), at: address)
@@ -13,8 +12,7 @@ extension BackendLaw {
         },
         BackendLaw(
             "a native value that is hard to hold comes back to the last bit, or is refused as unsupported", requires: \.storesNativeValues
-        ) { bench in
-            let store = try await bench.makeStore()
+        ) { store, _ in
             for (index, value) in hardKinds.enumerated() {
                 let address = StorageAddress("hard \(index)")
                 try await store.put(bytes("old"), at: address)
@@ -29,8 +27,7 @@ extension BackendLaw {
                 }
             }
         },
-        BackendLaw("a backend without native values refuses them as unsupported", requires: { !$0.storesNativeValues }) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a backend without native values refuses them as unsupported", requires: { !$0.storesNativeValues }) { store, _ in
             let address = StorageAddress("native")
             try await store.put(bytes("old"), at: address)
             let result = try await store.apply(.put(.native(.string("new")), at: address))

@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let pages: [BackendLaw] = [
-        BackendLaw("the pages of a namespace contain each value once, and no tombstones") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("the pages of a namespace contain each value once, and no tombstones") { store, bench in
             for namespace in [StorageNamespace.values, shelf] {
                 try await demandPages(StorageQuery(namespace), [], of: store)
                 let addresses = (0..<bench.count(40, atLeast: 5)).map { StorageAddress("paged \($0)", in: namespace) }
@@ -16,8 +15,7 @@ extension BackendLaw {
             // values.
             try await demandPages(StorageQuery(StorageNamespace("unused")), [], of: store)
         },
-        BackendLaw("a page contains values as a read returns them, and at most as many as its limit") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a page contains values as a read returns them, and at most as many as its limit") { store, _ in
             let metadata = StorageMetadata(serializer: "json", typeTag: "note", modifiedAt: 90_000.5, attributes: ["colour": "red"])
             let addresses = (0..<4).map { StorageAddress("page \($0)", in: shelf) }
             _ = try await store.apply(addresses.map { .put(bytes("x \($0.name)"), metadata, at: $0) })
@@ -39,8 +37,7 @@ extension BackendLaw {
                 try demand(count == addresses.count, "pages of \(addresses.count) entries at a limit of \(limit)", found: "\(count)")
             }
         },
-        BackendLaw("the pages of a query contain exactly the values that match its conditions") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("the pages of a query contain exactly the values that match its conditions") { store, _ in
             for namespace in [StorageNamespace.values, shelf] {
                 let mutations = shelved.enumerated().map { number, metadata in
                     StorageMutation.put(bytes("\(number)"), metadata, at: StorageAddress("shelved \(number)", in: namespace))
@@ -53,8 +50,7 @@ extension BackendLaw {
                 }
             }
         },
-        BackendLaw("after a change, a value is on the pages that match its new content, and on no others") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("after a change, a value is on the pages that match its new content, and on no others") { store, _ in
             let address = StorageAddress("moving", in: shelf)
             func demandOnly(_ now: StorageMetadata?) async throws {
                 for conditions in questions {
@@ -73,8 +69,7 @@ extension BackendLaw {
             try await store.empty(address)
             try await demandOnly(nil)
         },
-        BackendLaw("a value that does not change is listed once, whatever changes beside it") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a value that does not change is listed once, whatever changes beside it") { store, _ in
             let staying = (0..<8).map { StorageAddress("staying \($0)", in: shelf) }
             let going = (0..<8).map { StorageAddress("going \($0)", in: shelf) }
             _ = try await store.apply((staying + going).map { .put(bytes("x"), shelved[0], at: $0) })
@@ -99,8 +94,7 @@ extension BackendLaw {
                 try demand(count == 1, "a value that stays, on one page", found: "it \(count) times")
             }
         },
-        BackendLaw("a page lists a damaged slot as damaged, unless the whole store is damaged", needs: [.damage]) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a page lists a damaged slot as damaged, unless the whole store is damaged", needs: [.damage]) { store, bench in
             let (good, bad) = (StorageAddress("good"), StorageAddress("bad"))
             for address in [good, bad] { try await store.put(bytes("x"), at: address) }
             try await bench.corrupt(bad, in: store)

@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let preconditions: [BackendLaw] = [
-        BackendLaw("a check changes nothing, and succeeds if its precondition holds") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a check changes nothing, and succeeds if its precondition holds") { store, _ in
             let address = StorageAddress("checked")
             let nothing = try await store.apply(.check(address, if: .absent))
             try demand(nothing.isApplied, "applied for a check of an empty slot", found: nothing.outline)
@@ -21,8 +20,7 @@ extension BackendLaw {
             try await store.put(bytes("second"), at: address)
             try await refuses(store, .check(address, if: .revision(revision)), "the revision of a value that was replaced")
         },
-        BackendLaw("a batch with a failing check changes nothing", requires: \.atomicBatch) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a batch with a failing check changes nothing", requires: \.atomicBatch) { store, _ in
             let (mark, address) = (StorageAddress("mark"), StorageAddress("moved"))
             let seen = try await store.put(bytes("first"), at: mark)
             try await store.put(bytes("second"), at: mark)
@@ -41,8 +39,7 @@ extension BackendLaw {
             try demand(results.allSatisfy(\.isApplied), "a batch whose check holds", found: results.map(\.outline).joined(separator: ", "))
             try await store.demandValue(bytes("x"), at: address)
         },
-        BackendLaw("the precondition absent holds for an empty slot only") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("the precondition absent holds for an empty slot only") { store, _ in
             let address = StorageAddress("absent")
             try await store.put(bytes("first"), at: address, if: .absent)
             try await refuses(store, .put(bytes("second"), at: address, if: .absent), "absent on a value")
@@ -57,8 +54,7 @@ extension BackendLaw {
             try await store.empty(address)
             try await store.put(bytes("third"), at: address, if: .absent)
         },
-        BackendLaw("the precondition of a revision holds for that state only") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("the precondition of a revision holds for that state only") { store, _ in
             let (address, other) = (StorageAddress("revision"), StorageAddress("other"))
             let elsewhere = try await store.put(bytes("same"), at: other)
             let first = try await store.put(bytes("same"), at: address)
@@ -74,8 +70,7 @@ extension BackendLaw {
             let third = try await store.put(bytes("same"), at: address, if: .revision(grave))
             try await store.empty(address, if: .revision(third))
         },
-        BackendLaw("the revision of a deleted value is never valid again, even if an equal value is put") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("the revision of a deleted value is never valid again, even if an equal value is put") { store, _ in
             let address = StorageAddress("back")
             let first = try await store.put(bytes("same"), at: address)
             try await store.empty(address)
@@ -85,8 +80,7 @@ extension BackendLaw {
             try await store.put(bytes("same"), at: address)
             try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "the revision before the delete")
         },
-        BackendLaw("the precondition replaceable refuses only a later schema version, and any origin") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("the precondition replaceable refuses only a later schema version, and any origin") { store, _ in
             let address = StorageAddress("version")
             let (second, third) = (StorageMetadata(schemaVersion: 2), StorageMetadata(schemaVersion: 3))
             let condition = StorageMutation.Precondition.replaceable(version: 2)
@@ -116,8 +110,7 @@ extension BackendLaw {
             try await store.put(bytes("of a later version"), third, at: address)
             try await store.put(bytes("over any version"), second, at: address, if: any)
         },
-        BackendLaw("of 16 concurrent puts, the one with the latest schema version wins") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("of 16 concurrent puts, the one with the latest schema version wins") { store, bench in
             for round in 0..<bench.count(10) {
                 let address = StorageAddress("raced \(round)")
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -138,8 +131,7 @@ extension BackendLaw {
                 try await store.demandValue(bytes("version 2"), at: address, ", the later one,")
             }
         },
-        BackendLaw("of 100 tasks that change one state exactly one wins, in every round") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("of 100 tasks that change one state exactly one wins, in every round") { store, bench in
             try await contend(over: [store], rounds: bench.count(10))
         },
         BackendLaw("of 100 tasks over two instances exactly one wins, in every round", needs: [.reopening], requires: \.crossProcess) {

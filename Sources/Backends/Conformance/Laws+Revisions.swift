@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let revisions: [BackendLaw] = [
-        BackendLaw("no revision is used again, also after a delete") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("no revision is used again, also after a delete") { store, bench in
             try await collect(from: store, rounds: bench.count(200, atLeast: 5), into: [])
         },
         BackendLaw("no revision is used again after reopening", needs: [.reopening], requires: { $0.durability != .process }) { bench in
@@ -14,8 +13,7 @@ extension BackendLaw {
                 seen = try await collect(from: bench.reopened(store), rounds: 2, into: seen)
             }
         },
-        BackendLaw("a revision changes exactly when the state of its slot changes") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a revision changes exactly when the state of its slot changes") { store, _ in
             let address = StorageAddress("state")
             let first = try await store.put(bytes("same"), at: address)
             try await store.put(bytes("x"), at: StorageAddress("other"))

@@ -7,8 +7,7 @@ extension BackendLaw {
         BackendLaw(
             "beside a damaged slot without a name the others are listed, and a handle reads and deletes it", needs: [.damage],
             requires: \.sealsNames
-        ) { bench in
-            let store = try await bench.makeStore()
+        ) { store, bench in
             let salvageable = try salvageable(store)
             for namespace in [StorageNamespace.values, StorageNamespace("shelf")] {
                 let addresses = (0..<3).map { StorageAddress("\($0)", in: namespace) }

@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let tombstones: [BackendLaw] = [
-        BackendLaw("a removed value leaves a tombstone with its metadata, and no value") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a removed value leaves a tombstone with its metadata, and no value") { store, _ in
             let address = StorageAddress("removed")
             let metadata = StorageMetadata(origin: [1, 2, 3], modifiedAt: 12.5, attributes: ["why": "the user asked 🗑️"])
             for hasValue in [false, true] {
@@ -19,8 +18,7 @@ extension BackendLaw {
                 }
             }
         },
-        BackendLaw("a put over a tombstone needs no precondition, or the tombstone's revision") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a put over a tombstone needs no precondition, or the tombstone's revision") { store, _ in
             let address = StorageAddress("again")
             try await store.writeTombstone(address)
             try await store.put(bytes("one"), at: address)
@@ -29,15 +27,13 @@ extension BackendLaw {
             try await store.put(bytes("two"), at: address, if: .revision(revision))
             try await store.demandValue(bytes("two"), at: address)
         },
-        BackendLaw("a delete removes a tombstone") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a delete removes a tombstone") { store, _ in
             let address = StorageAddress("forgotten")
             try await store.writeTombstone(address)
             try await store.empty(address)
             try await store.demandAbsent(address, "after a tombstone was deleted")
         },
-        BackendLaw("a tombstone survives reopening", needs: [.reopening], requires: { $0.durability != .process }) { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a tombstone survives reopening", needs: [.reopening], requires: { $0.durability != .process }) { store, bench in
             let (address, metadata) = (StorageAddress("removed"), StorageMetadata(origin: [7]))
             let revision = try await store.writeTombstone(address, metadata)
             await store.close()

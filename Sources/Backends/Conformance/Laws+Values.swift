@@ -2,8 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let values: [BackendLaw] = [
-        BackendLaw("a value that was put is what the next read returns") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a value that was put is what the next read returns") { store, _ in
             let every = StoragePayload.bytes(Array(0...255))
             let revision = try await store.put(every, at: StorageAddress("every byte"))
             let record = try await store.demandValue(every, at: StorageAddress("every byte"))
@@ -12,16 +11,14 @@ extension BackendLaw {
             try await store.demandValue(every, at: StorageAddress("every byte"), " before another slot was written")
             try await store.demandValue(bytes("second"), at: StorageAddress("other"))
         },
-        BackendLaw("a slot that was never written is absent") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a slot that was never written is absent") { store, _ in
             try await store.demandAbsent(StorageAddress("never"), "in an empty store")
             try await store.put(bytes("x"), at: StorageAddress("some"))
             try await store.demandAbsent(StorageAddress("never"), "beside a slot that holds a value")
             try await store.demandAbsent(StorageAddress("som"), "under the beginning of a name in use")
             try await store.demandAbsent(StorageAddress("some "), "under a name in use and a space")
         },
-        BackendLaw("a deleted slot is absent, and deleting nothing succeeds") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a deleted slot is absent, and deleting nothing succeeds") { store, _ in
             let address = StorageAddress("short-lived")
             try await store.empty(address)
             try await store.put(bytes("x"), at: address)
@@ -32,8 +29,7 @@ extension BackendLaw {
             try await store.demandAbsent(address, "after two deletes")
             try await store.demandValue(bytes("y"), at: StorageAddress("neighbour"), " beside a deleted one")
         },
-        BackendLaw("a second put replaces the first one completely") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a second put replaces the first one completely") { store, _ in
             let address = StorageAddress("replaced")
             for content in ["a rather long first value", "short", "", "and a longer one again, longer than all those before"] {
                 try await store.put(bytes(content), StorageMetadata(typeTag: content), at: address)
@@ -41,14 +37,12 @@ extension BackendLaw {
                 try demand(record.metadata.typeTag == content, "the metadata of the last put", found: "other metadata")
             }
         },
-        BackendLaw("an empty value is a value") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("an empty value is a value") { store, _ in
             let address = StorageAddress("empty")
             try await store.put(.bytes([]), at: address)
             try await store.demandValue(.bytes([]), at: address)
         },
-        BackendLaw("a value of 1 MiB is stored completely, or refused as too large before anything is written") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a value of 1 MiB is stored completely, or refused as too large before anything is written") { store, bench in
             try await checkSize(1 << 20, mustFit: (bench.capabilities.maximumValueSize ?? .max) >= 1 << 20, store)
         },
         BackendLaw(
@@ -60,8 +54,7 @@ extension BackendLaw {
             try await checkSize(limit, mustFit: true, store)
             try await checkSize(limit + 1, mustFit: false, store)
         },
-        BackendLaw("a read returns one probe for each address in their order, also for repeats and for no address") { bench in
-            let store = try await bench.makeStore()
+        BackendLaw("a read returns one probe for each address in their order, also for repeats and for no address") { store, _ in
             let (first, second, none) = (StorageAddress("1"), StorageAddress("2"), StorageAddress("3"))
             try await store.put(bytes("one"), at: first)
             try await store.put(bytes("two"), at: second)

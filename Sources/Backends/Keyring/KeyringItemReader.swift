@@ -62,11 +62,8 @@
                     try SlotReader.untilUnchanged { () throws(KeyringFault) in try Self.probe(attributes, client) }
                 }
             } catch {
-                switch error.kind {
-                case .timedOut, .cancelled: throw error.backendError()
-                case .locked: return .locked
-                default: return .unavailable(error.backendError())
-                }
+                if error.kind == .timedOut || error.kind == .cancelled { throw error.backendError() }
+                return error.kind == .locked ? .locked : .unavailable(error.backendError())
             }
         }
 

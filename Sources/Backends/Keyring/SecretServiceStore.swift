@@ -83,9 +83,7 @@
                     do throws(BackendError) {
                         try layout.validate(address)
                         return nil
-                    } catch {
-                        return .unavailable(error)
-                    }
+                    } catch { return .unavailable(error) }
                 }
                 let open = addresses.indices.filter { probes[$0] == nil }
                 for (index, view) in zip(open, try look(at: open.map { addresses[$0] }, call)) { probes[index] = view.probe }
@@ -136,9 +134,7 @@
                         }
                     }
                 }
-            } catch {
-                return .unavailable(error)
-            }
+            } catch { return .unavailable(error) }
         }
 
         /// Flushes the daemon's folder, if its path was given. Otherwise returns `untilPowerLoss`.
@@ -166,11 +162,9 @@
                     try SlotReader(client: client, layout: layout, directory: directory).look(at: addresses)
                 }
             } catch {
-                switch error.kind {
-                case .timedOut, .cancelled: throw error.backendError()
-                case .locked: return addresses.map { _ in SlotView(probe: .locked) }
-                default: return addresses.map { _ in SlotView(probe: .unavailable(error.backendError())) }
-                }
+                if error.kind == .timedOut || error.kind == .cancelled { throw error.backendError() }
+                let probe: StorageProbe = error.kind == .locked ? .locked : .unavailable(error.backendError())
+                return addresses.map { _ in SlotView(probe: probe) }
             }
         }
 
@@ -229,9 +223,7 @@
                     let isGnome = try client.link.isKeptByGnome(call)
                     let display = isGnome ? ", or could not be shown. Without a display, run \(KeyringFault.unlockCommand)" : ""
                     throw KeyringFault(.dismissed, "the prompt was closed\(display)")
-                } catch {
-                    throw error.backendError()
-                }
+                } catch { throw error.backendError() }
             }
         }
 
@@ -242,9 +234,7 @@
         ) throws(BackendError) -> Answer {
             do throws(KeyringFault) {
                 return try connection.repeatably(call, body)
-            } catch {
-                throw error.backendError()
-            }
+            } catch { throw error.backendError() }
         }
 
         func onLane<Answer: Sendable>(

@@ -152,9 +152,7 @@
                     return (results, try link.doubt(about: row, 1, isAbsence: isAbsence, connection, until: deadline))
                 }
                 return results.map { .success(ReadAnswer(rows: $0.rows, doubt: doubt)) }
-            } catch {
-                return requests.map { _ in .failure(error.backendError()) }
-            }
+            } catch { return requests.map { _ in .failure(error.backendError()) } }
         }
 
         private func submit<Request: Sendable, Response: Sendable>(
@@ -186,11 +184,8 @@
                     known = try await opened(insteadOf: session, deadline)
                 }
             } catch {
-                switch error.code {
-                case .timedOut, .cancelled: throw error
-                case .locked: return addresses.map { _ in .locked }
-                default: return addresses.map { _ in .unavailable(error) }
-                }
+                if error.code == .timedOut || error.code == .cancelled { throw error }
+                return addresses.map { _ in error.code == .locked ? .locked : .unavailable(error) }
             }
         }
 
@@ -213,9 +208,7 @@
                 let (header, session) = (try await storedHeader(nextDeadline), state.withLock(\.session))
                 _ = try await opened(insteadOf: header?.version == session?.version ? nil : session, nextDeadline)
                 return .ready
-            } catch {
-                return error.code == .locked ? .locked : .unavailable(error)
-            }
+            } catch { return error.code == .locked ? .locked : .unavailable(error) }
         }
 
         // MARK: Writing
@@ -242,11 +235,8 @@
                     }
                 }
             } catch {
-                switch error.code {
-                case .timedOut, .cancelled: throw error
-                case .locked: return mutations.map { _ in .locked }
-                default: return mutations.map { _ in .failed(error) }
-                }
+                if error.code == .timedOut || error.code == .cancelled { throw error }
+                return mutations.map { _ in error.code == .locked ? .locked : .failed(error) }
             }
         }
 

@@ -106,11 +106,8 @@
                 }
                 return try await readThoroughly(addresses, deadline: nextDeadline)
             } catch {
-                switch error.code {
-                case .timedOut, .cancelled: throw error
-                case .locked: return addresses.map { _ in .locked }
-                default: return addresses.map { _ in .unavailable(error) }
-                }
+                if error.code == .timedOut || error.code == .cancelled { throw error }
+                return addresses.map { _ in error.code == .locked ? .locked : .unavailable(error) }
             }
         }
 
@@ -266,9 +263,7 @@
             do throws(BackendError) {
                 _ = try await opened(deadline: nextDeadline)
                 return .ready
-            } catch {
-                return error.code == .locked ? .locked : .unavailable(error)
-            }
+            } catch { return error.code == .locked ? .locked : .unavailable(error) }
         }
 
         // MARK: Writing
@@ -323,11 +318,8 @@
                     }
                 }
             } catch {
-                switch error.code {
-                case .timedOut, .cancelled: throw error
-                case .locked: return mutations.map { _ in .locked }
-                default: return mutations.map { _ in .failed(error) }
-                }
+                if error.code == .timedOut || error.code == .cancelled { throw error }
+                return mutations.map { _ in error.code == .locked ? .locked : .failed(error) }
             }
         }
 

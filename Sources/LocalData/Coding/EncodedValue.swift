@@ -79,18 +79,6 @@ struct RecordShape: Sendable {
         isInCollection = key.isRecord
         indexesAttributes = key.membership?.indexesAttributes ?? true
     }
-
-    /// Creates a copy of a shape of the same key, with another version, serializer and type name.
-    /// - Parameter typeTag: The stored name of the type; nil for that of the copied shape.
-    init(_ shape: RecordShape, version: Int, serializer: String, typeTag: String?) {
-        self.serializer = serializer
-        self.version = version
-        self.typeTag = typeTag ?? shape.typeTag
-        entity = shape.entity
-        lifetime = shape.lifetime
-        isInCollection = shape.isInCollection
-        indexesAttributes = shape.indexesAttributes
-    }
 }
 
 /// A record with all its metadata, ready to be written. If the key requires it, the content is already sealed.
@@ -99,12 +87,4 @@ struct CodedRecord: Sendable {
     let metadata: StorageMetadata
 
     var operation: StorageMutation.Operation { .put(payload, metadata) }
-}
-
-extension CodedRecord {
-    /// Creates the record that a change writes; nil if the change writes no value.
-    init?(_ change: Committer.Change) {
-        guard case .put(let payload, let metadata) = change.mutation.operation else { return nil }
-        self.init(payload: payload, metadata: metadata)
-    }
 }

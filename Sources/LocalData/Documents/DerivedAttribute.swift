@@ -62,9 +62,7 @@ package struct DerivedAttributes: Sendable {
     func areListed(in mark: String) -> Bool { mark == self.mark || Self.parts(of: mark) == Self.parts(of: self.mark) }
 
     /// Returns the texts of a record.
-    func texts(of record: Any) -> DerivedTexts {
-        DerivedTexts(mark: mark, texts: all.map { ($0.name, $0.textOfRecord(record)) })
-    }
+    func texts(of record: Any) -> DerivedTexts { DerivedTexts(mark: mark, texts: all.map { ($0.name, $0.textOfRecord(record)) }) }
 }
 
 /// The derived attributes of one record.

@@ -20,8 +20,7 @@ struct ValuePreparer: EnginePart, Sendable {
         _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ step: MigrationStep<Value>, _ kept: MirroredSource<Value>
     ) throws -> EncodedValue {
         func refusal(_ what: String, _ error: (any Error)? = nil) -> StorageError {
-            StorageError(
-                StorageError.encodingFailed, key: slot.name, "\(what) Nothing was changed.", underlying: error)
+            StorageError(.encodingFailed, key: slot.name, "\(what) Nothing was changed.", underlying: error)
         }
         func encode<Key: TypedKey>(_ key: Key, _ older: any Sendable) throws -> EncodedValue {
             guard let older = older as? Key.Value else {

@@ -19,9 +19,7 @@ struct Inspector: EnginePart, Sendable {
     func inspect<Value>(_ slot: Slot<Value>) async -> Inspection {
         do { return try await inspectThrowing(slot) } catch let error as StorageError {
             return Inspection(state: error.isTransient ? .blocked : .failed, error: error)
-        } catch {
-            return Inspection(state: .blocked)
-        }
+        } catch { return Inspection(state: .blocked) }
     }
 
     private func inspectThrowing<Value>(_ slot: Slot<Value>) async throws -> Inspection {
@@ -62,8 +60,7 @@ struct Inspector: EnginePart, Sendable {
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }
         if let place = sources.unreadable.first {
             inspection.state = .blocked
-            inspection.error = StorageError(
-                StorageError.unavailable, key: key.name, "A legacy location, \(place.domain), cannot be read now.")
+            inspection.error = StorageError(.unavailable, key: key.name, "A legacy location, \(place.domain), cannot be read now.")
         }
         return inspection
     }

@@ -226,8 +226,7 @@ struct RecordRemover<Record: Codable & Sendable>: EnginePart, Sendable {
     private func removeList(_ list: AnyStorageKey, of collection: PhysicalSlot, _ writer: ValueWriter) async throws {
         func remove(_ key: some TypedKey) async throws { try await writer.remove(try slots.routes.slot(for: key.typed)) }
         if let other = try await executor.neededBy(try slots.routes.route(for: list).slot, except: collection) {
-            throw StorageError(
-                StorageError.residueRemains, key: list.name, "\(other) still takes its value from \(list.name). Sweep, and try again.")
+            throw StorageError(.residueRemains, key: list.name, "\(other) still takes its value from \(list.name). Sweep, and try again.")
         }
         try await remove(list.base)
     }

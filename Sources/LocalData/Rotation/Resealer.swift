@@ -167,8 +167,7 @@ package struct Resealer: EnginePart, Sendable {
     }
 
     private static func damage(_ name: String) -> StorageError {
-        StorageError(
-            StorageError.corrupted, key: name, "Its seal and metadata name different keys. Remove it or restore it from a backup.")
+        StorageError(.corrupted, key: name, "Its seal and metadata name different keys. Remove it or restore it from a backup.")
     }
 
     private static func origin(_ past: RecordOrigin?, _ revision: StorageRevision) -> RecordOrigin {

@@ -122,8 +122,7 @@ extension StorageRouter {
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws -> Record where Record.ID: Sendable {
         if let record = try await value(id, in: collection) { return record }
-        throw StorageError(
-            StorageError.notFound, key: StorageCollection<Record>.text(of: id), "There is no such record in \(collection.name).")
+        throw StorageError(.notFound, key: StorageCollection<Record>.text(of: id), "There is no such record in \(collection.name).")
     }
 
     /// Gets the record of an id with its metadata, even if the record has expired.

@@ -29,8 +29,7 @@ extension StorageRouter {
     ///   restore is unfinished; `locked`.
     package nonisolated func backing<R>(_ body: (BackedRouter) async throws -> R) async throws -> R {
         guard let wiring = stores as? Wiring, try configuration.directories != nil else {
-            throw StorageError(
-                StorageError.unsupported, key: "backup", "This configuration stores nothing on a disk, so a backup would be empty.")
+            throw StorageError(.unsupported, key: "backup", "This configuration stores nothing on a disk, so a backup would be empty.")
         }
         try RestoreMark.requireNone(configuration)
         guard slots.routes.gate.begin() else { throw slots.routes.gate.refusal("backup") }

@@ -102,8 +102,7 @@ final class Route: Sendable {
         case .conflict(.locked): lockedError
         case .conflict(.unavailable(let error)): StorageError.from(error, key: keyName)
         case .conflict, .notAttempted, .applied:
-            StorageError(
-                StorageError.conflict, key: keyName, "Another process or task changed the value at the same time. Read it and try again.")
+            StorageError(.conflict, key: keyName, "Another process or task changed the value at the same time. Read it and try again.")
         }
     }
 

@@ -90,9 +90,7 @@ final class RouteTable: Sendable {
     }
 
     private static func unusable(_ problem: String, _ entity: String) -> StorageError {
-        StorageError(
-            StorageError.invalidEvolution, key: entity,
-            "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
+        StorageError(.invalidEvolution, key: entity, "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
     }
 
     /// Makes the route of a key, and adds it to the cache.
@@ -124,13 +122,10 @@ final class RouteTable: Sendable {
         subscript(lead: Lead) -> Route? {
             get { lead.address.namespace == .values ? keys[lead] : records[lead] }
             set {
-                if lead.address.namespace == .values {
-                    if keys.count >= Self.maximumKeys { keys.removeAll(keepingCapacity: true) }
-                    keys[lead] = newValue
-                } else {
-                    if records.count >= Self.maximumRecords { records.removeAll(keepingCapacity: true) }
-                    records[lead] = newValue
-                }
+                let isKey = lead.address.namespace == .values
+                if isKey, keys.count >= Self.maximumKeys { keys.removeAll(keepingCapacity: true) }
+                if !isKey, records.count >= Self.maximumRecords { records.removeAll(keepingCapacity: true) }
+                if isKey { keys[lead] = newValue } else { records[lead] = newValue }
             }
         }
     }

@@ -58,7 +58,6 @@ final class SlotAccess: Sendable {
             try Task.checkCancellation()
             if let result = try await body() { return result }
         }
-        throw StorageError(
-            StorageError.conflict, key: name, "Other processes or tasks keep changing the value. Try again when they are done.")
+        throw StorageError(.conflict, key: name, "Other processes or tasks keep changing the value. Try again when they are done.")
     }
 }

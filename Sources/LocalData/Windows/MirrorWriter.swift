@@ -51,8 +51,7 @@ struct MirrorWriter: EnginePart, Sendable {
         if let probe = try? await place.route.probe(), case .value(let other) = probe, place.source.key.refuses(other.metadata) {
             return nil
         }
-        return StorageError(
-            StorageError.unavailable, key: place.source.name, "\(place.route.displayName) cannot be updated now.")
+        return StorageError(.unavailable, key: place.source.name, "\(place.route.displayName) cannot be updated now.")
     }
 
     /// Returns the content of the legacy location from before the record was written. If it could not be read then, reads it now, with

@@ -35,8 +35,7 @@ extension Wiring {
                 return passphrase
             }
         case .keychain, .secretPortal:
-            throw StorageError(
-                StorageError.unavailable, key: "\(reference)", "No backend of this build keeps keys there. Use another key source.")
+            throw StorageError(.unavailable, key: "\(reference)", "No backend of this build keeps keys there. Use another key source.")
         case .custom(let name):
             guard let source = configuration.customKeySources[name] else {
                 throw StorageError(

@@ -89,8 +89,7 @@ extension StorageOptions {
     ) async throws {
         try await withRouter(selection: .placed, effect: effect) { router in
             guard let value = try await router.quarantine.values().first(where: { $0.id == id }) else {
-                throw StorageError(
-                    StorageError.notFound, key: id, "The quarantine has no entry with this id. To list the entries: quarantine list.")
+                throw StorageError(.notFound, key: id, "The quarantine has no entry with this id. To list the entries: quarantine list.")
             }
             try await body(router, value)
         }

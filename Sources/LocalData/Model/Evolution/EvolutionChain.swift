@@ -130,15 +130,6 @@ package struct EvolvingValue: Sendable {
         }
     }
 
-    /// Returns the value, encoded in a format.
-    func encoded(_ format: DocumentFormat) throws -> Data {
-        switch form {
-        case .bytes(let bytes, let own) where own == format: bytes
-        case .value(let value): try format.encode(value)
-        default: try format.encode(try document())
-        }
-    }
-
     package mutating func changeDocument(_ change: (inout StoredDocument) throws -> Void) throws {
         var document = try document()
         // Frees the old form first. The document is then uniquely referenced, so that the change copies nothing.

@@ -112,8 +112,7 @@ public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomRefle
         var copy = Array(bytes)
         defer { wipe(&copy) }
         guard let key = SealingKey(bytes: copy) else {
-            throw StorageError(
-                StorageError.encryptionKeyMismatch, key: "sealing key", "A sealing key has 32 bytes, this one has \(copy.count).")
+            throw StorageError(.encryptionKeyMismatch, key: "sealing key", "A sealing key has 32 bytes, this one has \(copy.count).")
         }
         self.key = key
     }

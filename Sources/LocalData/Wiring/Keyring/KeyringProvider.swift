@@ -34,23 +34,17 @@ struct KeyringProvider: BackendProvider {
         #endif
     }
 
-    func keyedStores(
-        of source: any KeySource, _ configuration: StorageConfiguration
-    ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
-        #if SQLite
-            return try await SealedFolder.vaults.stores(of: source, configuration)
-        #else
-            return [:]
-        #endif
-    }
+    #if SQLite
+        func keyedStores(
+            of source: any KeySource, _ configuration: StorageConfiguration
+        ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+            try await SealedFolder.vaults.stores(of: source, configuration)
+        }
 
-    func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
-        #if SQLite
-            return try await SealedFolder.vaults.applications(configuration)
-        #else
-            return []
-        #endif
-    }
+        func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
+            try await SealedFolder.vaults.applications(configuration)
+        }
+    #endif
 
     func warning(_ configuration: StorageConfiguration) -> String? { configuration.keychain.vault == nil ? nil : SQLiteProvider.warning }
 

@@ -13,31 +13,25 @@ struct CacheProvider: BackendProvider {
     let claims = BackendCapabilities(
         durability: .process, atomicBatch: true, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
 
-    func validate(_ scope: String) throws(BackendError) {
-        #if SQLite
-            try SQLiteStore.validateName(scope)
-        #endif
-    }
+    #if SQLite
+        func validate(_ scope: String) throws(BackendError) { try SQLiteStore.validateName(scope) }
+    #endif
 
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? {
-        try parts.keySource(Self.source(of: scope, parts.configuration)).protection
+        try parts.keySource(SQLiteProvider.source(of: scope, parts.configuration)).protection
     }
 
     func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend {
         #if SQLite
-            return try SealedFolder.caches.makeStore(scope, of: scope, Self.source(of: scope, parts.configuration), parts)
+            return try SealedFolder.caches.makeStore(scope, of: scope, SQLiteProvider.source(of: scope, parts.configuration), parts)
         #else
             return MissingBackend(for: .cache(scope), claims, SQLiteProvider.missing(".encryptedSQLite"))
         #endif
     }
 
-    private static func source(of name: String, _ configuration: StorageConfiguration) -> KeySourceReference {
-        configuration.databaseKeySources[name] ?? .configured
-    }
-
     /// Returns whether the key of a cache is encrypted with a passphrase.
     static func needsPassphrase(_ scope: String, _ configuration: StorageConfiguration) -> Bool {
-        let source = source(of: scope, configuration)
+        let source = SQLiteProvider.source(of: scope, configuration)
         return if case .passphrase = (source == .configured ? configuration.keySource : source).form { true } else { false }
     }
 

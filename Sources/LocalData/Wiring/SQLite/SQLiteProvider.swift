@@ -8,11 +8,9 @@ struct SQLiteProvider: BackendProvider {
     let claims = BackendCapabilities(
         durability: .durable, atomicBatch: true, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
 
-    func validate(_ scope: String) throws(BackendError) {
-        #if SQLite
-            try SQLiteStore.validateName(scope)
-        #endif
-    }
+    #if SQLite
+        func validate(_ scope: String) throws(BackendError) { try SQLiteStore.validateName(scope) }
+    #endif
 
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? {
         try parts.keySource(Self.source(of: scope, parts.configuration)).protection
@@ -26,27 +24,21 @@ struct SQLiteProvider: BackendProvider {
         #endif
     }
 
-    private static func source(of name: String, _ configuration: StorageConfiguration) -> KeySourceReference {
+    static func source(of name: String, _ configuration: StorageConfiguration) -> KeySourceReference {
         configuration.databaseKeySources[name] ?? .configured
     }
 
-    func keyedStores(
-        of source: any KeySource, _ configuration: StorageConfiguration
-    ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
-        #if SQLite
-            return try await SealedFolder.databases.stores(of: source, configuration)
-        #else
-            return [:]
-        #endif
-    }
+    #if SQLite
+        func keyedStores(
+            of source: any KeySource, _ configuration: StorageConfiguration
+        ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+            try await SealedFolder.databases.stores(of: source, configuration)
+        }
 
-    func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
-        #if SQLite
-            return try await SealedFolder.databases.applications(configuration)
-        #else
-            return []
-        #endif
-    }
+        func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
+            try await SealedFolder.databases.applications(configuration)
+        }
+    #endif
 
     func warning(_ configuration: StorageConfiguration) -> String? { Self.warning }
 
