@@ -15,7 +15,8 @@ package struct ByteWriter {
 
     @inlinable package mutating func counted(_ content: some Collection<UInt8>) {
         fixed(UInt32(content.count))
-        bytes.append(contentsOf: content)
+        let isCopied: Void? = content.withContiguousStorageIfAvailable { bytes.append(contentsOf: $0) }
+        if isCopied == nil { bytes.append(contentsOf: content) }
     }
 }
 

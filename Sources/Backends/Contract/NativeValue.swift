@@ -50,7 +50,7 @@ extension NativeValue {
         switch self {
         case .string(let text):
             writer.byte(1)
-            writer.counted(Array(text.utf8))
+            writer.counted(text.utf8)
         case .integer(let number):
             writer.byte(2)
             writer.fixed(UInt64(bitPattern: number))
@@ -77,7 +77,7 @@ extension NativeValue {
             writer.byte(9)
             writer.fixed(UInt32(entries.count))
             for (name, value) in entries.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-                writer.counted(Array(name.utf8))
+                writer.counted(name.utf8)
                 value.encode(into: &writer)
             }
         }

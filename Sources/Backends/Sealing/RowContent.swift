@@ -21,6 +21,7 @@ package struct RowContent: Sendable {
     /// Returns the length of the encoded content (4 bytes), the content, and zeros up to the next ``SizeClass``.
     package func padded() -> [UInt8] {
         var facts = ByteWriter()
+        facts.bytes.reserveCapacity(512)
         RecordCodec.encodeMetadata(metadata, into: &facts)
         var writer = ByteWriter()
         // Reserve the exact size, because an array that grows leaves copies of the content behind.

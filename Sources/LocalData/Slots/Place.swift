@@ -24,11 +24,17 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
         // Each number has at most 20 digits.
         String(unsafeUninitializedCapacity: kind.utf8.count + scope.utf8.count + namespace.utf8.count + name.utf8.count + 88) { buffer in
             var end = 0
-            func add(_ text: String) { end = UnsafeMutableBufferPointer(rebasing: buffer[end...]).initialize(from: text.utf8).index + end }
-            for part in [kind, scope, namespace, name] {
-                add(String(part.utf8.count) + ":")
-                add(part)
-                add(",")
+            func add(_ number: Int) {
+                if number > 9 { add(number / 10) }
+                buffer[end] = UInt8(ascii: "0") + UInt8(number % 10)
+                end += 1
+            }
+            for var part in [kind, scope, namespace, name] {
+                add(part.utf8.count)
+                buffer[end] = UInt8(ascii: ":")
+                part.withUTF8 { end = UnsafeMutableBufferPointer(rebasing: buffer[(end + 1)...]).update(fromContentsOf: $0) + end + 1 }
+                buffer[end] = UInt8(ascii: ",")
+                end += 1
             }
             return end
         }

@@ -27,7 +27,12 @@
             let context = slot.withUnsafeBytes { slot in
                 key.id.withUnsafeBytes { Self.context(database: database, slot: slot, version: version, key: $0) }
             }
-            return [format] + key.id + nonce + (try key.sealing.seal(plain, nonce: nonce, authenticating: context))
+            let sealed = try key.sealing.seal(plain, nonce: nonce, authenticating: context)
+            var row: [UInt8] = []
+            row.reserveCapacity(headLength + nonce.count + sealed.count)
+            row.append(format)
+            for part in [key.id, nonce, sealed] { row += part }
+            return row
         }
 
         /// Returns the revision of a state that was just written: its nonce. No other state has the same nonce.
@@ -119,12 +124,8 @@
                 do throws(RecordDamage) {
                     let content = try RowContent(padded: plain)
                     return .content(content, content.keptRevision ?? SealedRow.revision(of: sealed))
-                } catch {
-                    return damaged("\(error.reason), although it was authenticated")
-                }
-            } catch {
-                return damaged("was changed, truncated, or moved here from another slot")
-            }
+                } catch { return damaged("\(error.reason), although it was authenticated") }
+            } catch { return damaged("was changed, truncated, or moved here from another slot") }
         }
 
         /// Returns the key that the row names, if the keyset contains it.

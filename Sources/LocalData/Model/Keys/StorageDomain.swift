@@ -110,5 +110,5 @@ public struct StorageDomain: Hashable, Sendable, Codable, CustomStringConvertibl
     public static func custom(_ backend: String, scope: String) -> StorageDomain { StorageDomain(kind: Kind(backend), scope: scope) }
 
     /// The kind and the scope.
-    public var description: String { scope.map { "\(kind)(\($0))" } ?? "\(kind)" }
+    public var description: String { scope.map { String(joining: [kind.name, "(", $0, ")"]) } ?? kind.name }
 }

@@ -17,5 +17,17 @@ public struct StoragePlace: Hashable, Sendable, Codable, CustomStringConvertible
     public init(_ domain: StorageDomain, _ name: String) { (self.domain, self.name) = (domain, name) }
 
     /// The location as text, such as `userDefaults(main)/token`.
-    public var description: String { "\(domain)/\(name)" }
+    public var description: String { String(joining: [domain.description, "/", name]) }
+}
+
+extension String {
+    /// Joins texts. Interpolation allocates the text several times while it grows.
+    init(joining parts: [String]) {
+        self.init(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
+            parts.reduce(0) { end, part in
+                var part = part
+                return part.withUTF8 { end + UnsafeMutableBufferPointer(rebasing: buffer[end...]).update(fromContentsOf: $0) }
+            }
+        }
+    }
 }

@@ -39,7 +39,7 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
 extension MigrationStep {
     /// Moves a value without changing it.
     static func moving(to destination: StorageKey<Value>, from source: AnyStorageKey, id: String?, options: MigrationOptions) -> Self {
-        let id = id ?? "\(destination.name):SimpleLegacyMigration:\(source.domain)/\(source.name)"
+        let id = id ?? String(joining: [destination.name, ":SimpleLegacyMigration:", source.domain.description, "/", source.name])
         return MigrationStep(id: id, sources: [source], isAggregating: false, options: options) { [name = destination.name] values in
             guard let found = values[0] else { return nil }
             guard let value = found as? Value else {
