@@ -261,7 +261,7 @@ ROUTER = [
 ]
 SERVER = [
     "Sources/LocalData", "Sources/LocalDataPostgreSQL", "Sources/Backends/Contract", "Sources/Backends/PostgreSQL",
-    "Sources/Backends/Runtime", "Sources/Backends/Sealing",
+    "Sources/Backends/Runtime", "Sources/Backends/Sealing", "Sources/Backends/CSealing",
 ]
 SERVICE = [
     "Sources/LocalDataService", "Sources/LocalDataConfiguration", "Sources/LocalDataHummingbird", "Sources/LocalDataObservability",
@@ -293,7 +293,7 @@ STEPS = [
     search("limits", FILES, "Prove"),
     search("age", [*FILES, "Sources/LocalDataCommands"], "Prove"),
     search("laws", ["Sources", "Tests"], "tests"),
-    search("judges", ["Sources/Backends/Sealing", "Tests/SealingTests"], "tests"),
+    search("judges", ["Sources/Backends/Sealing", "Sources/Backends/CSealing", "Tests/SealingTests"], "tests"),
     search("model", [*MIGRATION, "Proof/Models"], ""),
     search("fuzz", [*LIBRARY, "Sources/LocalDataImporters", "Proof/Fuzz"]),
     search("patroni", [*SERVER, "Proof/Failover", "Proof/Server"], "release", is_named=True),

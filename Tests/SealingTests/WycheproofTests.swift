@@ -10,9 +10,8 @@ import Testing
 ///
 /// Each test counts the vectors that it has checked, so that it fails if a file is empty or a part of it is missing.
 @Suite struct WycheproofTests {
-    /// Calls AES-GCM of swift-crypto as the library does. The library derives the key of each message, so no function
-    /// of it takes the key of a vector. `Envelope` and `SealedStream` seal arrays and open parts; `XAES256GCM` seals
-    /// memory and opens the combined bytes.
+    /// Calls AES-GCM of swift-crypto as `Envelope` and `SealedStream` do: they seal arrays and open parts. Also calls the
+    /// implementations that `XAES256GCM` uses, with the key of the vector as that of a message.
     @Test func `AES-256-GCM gives the bytes of each valid vector, and opens no invalid one`() throws {
         var checked: [String: Int] = [:]
         for vector in try PublishedVector.all(in: "wycheproof/aes-256-gcm.txt") {
@@ -43,9 +42,50 @@ import Testing
                 let opened = (try? AES.GCM.open(box, using: key, authenticating: data)).map { Array($0) }
                 #expect(opened == (result == "valid" ? content : nil), "\(vector)")
             }
+            for implementation in CipherImplementation.allCases where bytes.count == 12 {
+                let opened = try open(sealed, key: try vector.hex("key"), nonce: bytes, data, implementation)
+                #expect(opened == (result == "valid" ? content : nil), "\(vector)")
+                let again = try seal(content, key: try vector.hex("key"), nonce: bytes, data, implementation)
+                #expect((again == sealed) == (result == "valid"), "\(vector)")
+            }
             checked[result, default: 0] += 1
         }
         #expect(checked == ["valid": 64, "invalid": 27, "valid, short nonce": 12, "invalid, short nonce": 2])
+    }
+
+    private func message<R>(
+        _ key: [UInt8], _ nonce: [UInt8], _ data: [UInt8], _ body: (SealedMessage) throws -> R
+    ) rethrows -> R {
+        try key.withUnsafeBytes { key in
+            try nonce.withUnsafeBytes { nonce in
+                try data.withUnsafeBytes { try body(SealedMessage(key: key, nonce: nonce, associatedData: $0)) }
+            }
+        }
+    }
+
+    private func seal(
+        _ content: [UInt8], key: [UInt8], nonce: [UInt8], _ data: [UInt8], _ implementation: CipherImplementation
+    ) throws -> [UInt8] {
+        var sealed = [UInt8](repeating: 0, count: content.count + 16)
+        let isSealed = message(key, nonce, data) { message in
+            content.withUnsafeBytes { content in
+                sealed.withUnsafeMutableBytes { implementation.cipher(SymmetricKey(data: key)).seal(content, message, into: $0) }
+            }
+        }
+        try #require(isSealed)
+        return sealed
+    }
+
+    private func open(
+        _ sealed: [UInt8], key: [UInt8], nonce: [UInt8], _ data: [UInt8], _ implementation: CipherImplementation
+    ) throws -> [UInt8]? {
+        var content = [UInt8](repeating: 0, count: sealed.count - 16)
+        let isOpen = message(key, nonce, data) { message in
+            sealed.withUnsafeBytes { sealed in
+                content.withUnsafeMutableBytes { implementation.cipher(SymmetricKey(data: key)).open(sealed, message, into: $0) }
+            }
+        }
+        return isOpen ? content : nil
     }
 
     /// Calls `KeyDerivation`, the library's HKDF, and the HKDF of swift-crypto, with which HPKE derives its keys.
@@ -79,8 +119,8 @@ import Testing
         }
     }
 
-    /// Calls HMAC of swift-crypto as the library does: with the whole message, with a prepared key, and to verify a tag.
-    /// Also calls the HMAC inside `KeyDerivation`.
+    /// Calls HMAC of swift-crypto as the library does: with the whole message, and to verify a tag. Also calls the
+    /// implementations of `KeyedHash`, each with a prepared key, and the HMAC inside `KeyDerivation`.
     @Test func `HMAC-SHA-256 gives the tag of each valid vector, and accepts no tag of an invalid one`() throws {
         var checked: [String: Int] = [:]
         for vector in try PublishedVector.all(in: "wycheproof/hmac-sha256.txt") {
@@ -89,12 +129,13 @@ import Testing
             let key = SymmetricKey(data: keyBytes)
             let code = HMAC<SHA256>.authenticationCode(for: message, using: key).withUnsafeBytes { Array($0) }
             #expect(code.starts(with: tag) == isValid, "\(vector)")
-            let prepared = HMAC<SHA256>(key: key)
-            for _ in 1...2 {
-                var copy = prepared
-                message.withUnsafeBytes { copy.update(data: $0) }
-                let again = copy.finalize().withUnsafeBytes { Array($0) }
-                #expect(again == code, "\(vector)")
+            for implementation in CipherImplementation.allCases where keyBytes.count <= 64 {
+                let prepared = KeyedHash(key: key, by: implementation)
+                for _ in 1...2 {
+                    var again = [UInt8](repeating: 0, count: 32)
+                    message.withUnsafeBytes { message in again.withUnsafeMutableBytes { prepared.compute(message, into: $0) } }
+                    #expect(again == code, "\(vector)")
+                }
             }
             // The library verifies whole tags only. It uses shortened ones as names, and never verifies them.
             let isAccepted = HMAC<SHA256>.isValidAuthenticationCode(tag, authenticating: message, using: key)

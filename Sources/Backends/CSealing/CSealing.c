@@ -1,9 +1,10 @@
 #include "CSealing.h"
 
-#if __has_include(<CCryptoBoringSSL_aead.h>) && __has_include(<CCryptoBoringSSL_aes.h>) && __has_include(<CCryptoBoringSSL_sha.h>)
+#if __has_include(<CCryptoBoringSSL_aead.h>) && __has_include(<CCryptoBoringSSL_sha.h>)
 
 #include <CCryptoBoringSSL_aead.h>
 #include <CCryptoBoringSSL_aes.h>
+#include <CCryptoBoringSSL_err.h>
 #include <CCryptoBoringSSL_mem.h>
 #include <CCryptoBoringSSL_sha.h>
 #include <stdint.h>
@@ -28,31 +29,37 @@ void sealing_aes_free(sealing_aes *aes) {
 
 void sealing_aes_encrypt(const sealing_aes *aes, void *block) { AES_encrypt(block, block, &aes->key); }
 
+// Begins a use of a context. The thread's list of errors belongs to the whole program, so later errors are taken from it again.
+static bool begin(EVP_AEAD_CTX *context, const void *key) {
+    ERR_set_mark();
+    return EVP_AEAD_CTX_init(context, EVP_aead_aes_256_gcm(), key, KEY_LENGTH, TAG_LENGTH, NULL);
+}
+
 // Ends the use of a context, and overwrites the prepared key in it.
-static void clean_up(EVP_AEAD_CTX *context) {
+static void end(EVP_AEAD_CTX *context) {
     EVP_AEAD_CTX_cleanup(context);
     OPENSSL_cleanse(context, sizeof *context);
+    ERR_pop_to_mark();
 }
 
 bool sealing_gcm_seal(
     const void *key, const void *nonce, const void *content, size_t length, const void *data, size_t data_length, void *out) {
     EVP_AEAD_CTX context;
-    if (!EVP_AEAD_CTX_init(&context, EVP_aead_aes_256_gcm(), key, KEY_LENGTH, TAG_LENGTH, NULL)) return false;
-    size_t written;
-    bool is_sealed = EVP_AEAD_CTX_seal(
-        &context, out, &written, length + TAG_LENGTH, nonce, NONCE_LENGTH, content, length, data, data_length);
-    clean_up(&context);
+    size_t written = 0;
+    bool is_sealed = begin(&context, key)
+        && EVP_AEAD_CTX_seal(&context, out, &written, length + TAG_LENGTH, nonce, NONCE_LENGTH, content, length, data, data_length);
+    end(&context);
     return is_sealed && written == length + TAG_LENGTH;
 }
 
 bool sealing_gcm_open(
     const void *key, const void *nonce, const void *sealed, size_t length, const void *data, size_t data_length, void *out) {
+    if (length < TAG_LENGTH) return false;
     EVP_AEAD_CTX context;
-    if (length < TAG_LENGTH || !EVP_AEAD_CTX_init(&context, EVP_aead_aes_256_gcm(), key, KEY_LENGTH, TAG_LENGTH, NULL)) return false;
-    size_t written;
-    bool is_open = EVP_AEAD_CTX_open(
-        &context, out, &written, length - TAG_LENGTH, nonce, NONCE_LENGTH, sealed, length, data, data_length);
-    clean_up(&context);
+    size_t written = 0;
+    bool is_open = begin(&context, key)
+        && EVP_AEAD_CTX_open(&context, out, &written, length - TAG_LENGTH, nonce, NONCE_LENGTH, sealed, length, data, data_length);
+    end(&context);
     return is_open && written == length - TAG_LENGTH;
 }
 

@@ -26,7 +26,7 @@ enum CipherImplementation: CaseIterable, Sendable {
 
 /// AES-256 with one key, and AES-256-GCM with the keys of messages.
 protocol AES256: Sendable {
-    /// Encrypts one block of 16 bytes in place.
+    /// Encrypts one block of 16 bytes. The result replaces the block.
     func encrypt(_ block: UnsafeMutableRawBufferPointer)
     /// Writes the ciphertext and the tag, 16 bytes more than the content. Returns false if that is impossible.
     func seal(_ content: UnsafeRawBufferPointer, _ message: SealedMessage, into sealed: UnsafeMutableRawBufferPointer) -> Bool
@@ -53,7 +53,9 @@ private final class PreparedAES: AES256, @unchecked Sendable {
 
     deinit { sealing_aes_free(prepared) }
 
-    func encrypt(_ block: UnsafeMutableRawBufferPointer) { sealing_aes_encrypt(prepared, block.baseAddress) }
+    func encrypt(_ block: UnsafeMutableRawBufferPointer) {
+        withExtendedLifetime(self) { sealing_aes_encrypt(prepared, block.baseAddress) }
+    }
 
     func seal(_ content: UnsafeRawBufferPointer, _ message: SealedMessage, into sealed: UnsafeMutableRawBufferPointer) -> Bool {
         sealing_gcm_seal(

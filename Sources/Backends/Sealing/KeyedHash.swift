@@ -52,6 +52,7 @@ struct KeyedHash: Sendable {
         deinit { states.map(sealing_hmac_free) }
 
         func compute(_ bytes: UnsafeRawBufferPointer, _ code: UnsafeMutableRawBufferPointer) {
+            defer { withExtendedLifetime(self) {} }
             if let states { return sealing_hmac_compute(states, bytes.baseAddress, bytes.count, code.baseAddress) }
             key?.withBytes { key in
                 hash(0x36, key, bytes, into: code)

@@ -22,11 +22,11 @@ typedef struct sealing_hmac sealing_hmac;
 sealing_aes *_Nullable sealing_aes_make(const void *_Nullable key);
 void sealing_aes_free(sealing_aes *_Nonnull aes);
 
-// Encrypts one block of 16 bytes in place.
+// Encrypts one block of 16 bytes. The result replaces the block.
 void sealing_aes_encrypt(const sealing_aes *_Nonnull aes, void *_Nullable block);
 
 // Seals with AES-256-GCM: writes the ciphertext and the tag, 16 bytes more than the content, to `out`.
-// The key has 32 bytes, the nonce 12. Returns false if there is no memory.
+// The key has 32 bytes, the nonce 12. Returns false if the content is too long.
 bool sealing_gcm_seal(
     const void *_Nullable key, const void *_Nullable nonce, const void *_Nullable content, size_t length,
     const void *_Nullable data, size_t data_length, void *_Nullable out);
