@@ -58,8 +58,17 @@
         }
 
         /// Runs `secret-tool` on the keyring.
+        /// D-Bus ends a call after 25 seconds. A slow machine can exceed them, so the command is run again then.
+        /// - Throws: ``ProgramFailure`` if the item was not stored.
         func secretTool(_ arguments: [String], input: String = "") async throws -> ProgramResult {
-            try await run("secret-tool", arguments, environment: keyring.environment, input: input)
+            var result: ProgramResult
+            var left = 10
+            repeat {
+                result = try await run("secret-tool", arguments, environment: keyring.environment, input: input)
+                left -= 1
+            } while left > 0 && ["Timeout was reached", "NoReply"].contains { result.stderr.contains($0) }
+            if arguments.first == "store", result.status != 0 { throw ProgramFailure("secret-tool: \(result.stderr)") }
+            return result
         }
     }
 
