@@ -94,6 +94,11 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         }
     }
 
+    /// Returns the number of the wrapped backend's content. Nil while a fault is pending.
+    package func immediateVersion() -> UInt64? {
+        state.withLock(\.isUndisturbed) ? (base as? any ImmediateBackend)?.immediateVersion() : nil
+    }
+
     /// Applies mutations in the wrapped backend, unless a fault is injected.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         let incident = try await begin(.apply, mutations.map(\.outline))

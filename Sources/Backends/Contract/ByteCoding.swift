@@ -63,7 +63,7 @@ package struct ByteReader {
     }
 
     /// Reads a number with a length prefix. The length must be the size of the number's type.
-    @inlinable package mutating func countedNumber<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
+    mutating func countedNumber<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
         guard try fixed(UInt32.self) == Number.bitWidth / 8 else { throw RecordDamage("has a number of the wrong length") }
         return try fixed(type)
     }

@@ -2,8 +2,13 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
+/// The number of snapshots that the process has made.
+private let countOfSnapshots = Atomic<UInt64>(0)
+
 /// The content of the file at one moment.
 final class PropertyListSnapshot: Sendable {
+    /// The number of the snapshot, which no other one of the process has.
+    let number = countOfSnapshots.add(1, ordering: .relaxed).newValue
     /// The kind of content.
     enum Content: Sendable {
         /// A property list, or no file at all.

@@ -107,6 +107,9 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         return probe
     }
 
+    /// Returns the number of the state in memory after one `stat`. Nil in the cases of ``immediateProbe(of:)``.
+    package func immediateVersion() -> UInt64? { (try? unchangedSnapshot())?.number }
+
     /// Lists the slots that are not empty, including those of other programs.
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         let snapshot = try await snapshot(.validated)

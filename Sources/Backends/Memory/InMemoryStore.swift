@@ -71,6 +71,9 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// Reads a slot from memory, without waiting for I/O.
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? { medium.state.withLock { probe(address, in: $0) } }
 
+    /// Returns the number of changes of the medium.
+    package func immediateVersion() -> UInt64? { medium.state.withLock(\.changes) }
+
     /// Applies mutations (changes of one slot) under one lock, so that no reader sees an intermediate state. If the
     /// store claims atomic batches, either all mutations are applied or none is.
     /// - Throws: `cancelled` if the calling task was cancelled; an error if two mutations have the same address.

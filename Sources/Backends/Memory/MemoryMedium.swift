@@ -46,6 +46,7 @@ package final class MemoryMedium: Sendable {
         /// - Returns: Whether the slot existed.
         mutating func empty(_ address: StorageAddress) -> Bool {
             guard slots.removeValue(forKey: address) != nil else { return false }
+            changes += 1
             sorted[address.namespace] = nil
             return true
         }

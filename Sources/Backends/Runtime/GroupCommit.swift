@@ -31,10 +31,6 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     private let clock: any RuntimeClock
     private let weight: @Sendable (Request) -> Int
 
-    /// Runs work while it holds the resources of a group, for example a lock between processes. Throws without
-    /// running the work if the resources are not available before the deadline.
-    package typealias Hold = @Sendable (_ deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) -> Void
-
     /// Performs a group on the lane. Returns one result for each request, in order.
     /// - Parameters:
     ///   - requests: The group.
@@ -53,14 +49,17 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     ///   - maximumGroup: The maximum number of requests in a group.
     ///   - maximumWeight: The maximum total weight of a group. A heavier request forms a group alone.
     ///   - weight: Returns the weight of a request, which is the amount of its work.
-    ///   - hold: Takes the resources of a group. The group is formed once they are held. If they cannot be taken, the
+    ///   - hold: Runs work while it holds the resources of a group, for example a lock between processes. Throws without
+    ///     running the work if they are not available before the deadline. The group is formed once they are held. If they cannot be taken, the
     ///     requests that were waiting when the attempt began fail with the same error. If that error is `timedOut`, only
     ///     the requests with the earliest deadline, or one at most 20 ms later, fail. The others are tried again.
     ///   - perform: Performs a group.
     package init(
         lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096, maximumWeight: Int = .max,
         weight: @escaping @Sendable (Request) -> Int = { _ in 1 },
-        hold: @escaping Hold = { _, work throws(BackendError) in work() }, perform: @escaping Perform
+        hold: @escaping @Sendable (_ deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) -> Void = {
+            _, work throws(BackendError) in work()
+        }, perform: @escaping Perform
     ) {
         self.clock = clock
         self.weight = weight

@@ -34,7 +34,7 @@ package struct Runtime: Sendable {
     }
 
     /// A random number generator that uses ``randomness``.
-    package var generator: RuntimeGenerator { RuntimeGenerator(randomness: randomness) }
+    package var generator: some RandomNumberGenerator & Sendable { RuntimeGenerator(randomness: randomness) }
 
     /// Returns 64 unpredictable bits.
     package func randomBits() -> UInt64 { randomness.bits() }
@@ -49,9 +49,9 @@ package struct Runtime: Sendable {
 }
 
 /// A random number generator that uses the randomness of a runtime.
-package struct RuntimeGenerator: RandomNumberGenerator, Sendable {
+private struct RuntimeGenerator: RandomNumberGenerator, Sendable {
     let randomness: Randomness
 
     /// Returns 64 random bits.
-    package mutating func next() -> UInt64 { randomness.bits() }
+    mutating func next() -> UInt64 { randomness.bits() }
 }

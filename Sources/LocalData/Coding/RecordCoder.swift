@@ -38,7 +38,7 @@ final class RecordCoder: Sendable {
 
     /// Encodes a record that another record refers to. The bytes were already encoded together with the other record.
     /// - Throws: ``StorageError`` with `encodingFailed`.
-    func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) throws -> EncodedValue {
+    func prepare<Record: ReferredRecord>(_ referred: Record, _ slot: Slot<Record.Target>) throws -> EncodedValue {
         try prepared(referred.target, referred.bytes, slot, .new, .none)
     }
 
@@ -158,12 +158,6 @@ final class RecordCoder: Sendable {
         }
     }
 
-    /// Decodes a record of a key of any type, like ``immediateValue(_:_:)``.
-    func immediate(_ record: StorageRecord, _ key: any TypedKey) -> (any Sendable)? {
-        func open<Key: TypedKey>(_ key: Key) -> (any Sendable)? { immediateValue(record, key.typed) }
-        return open(key)
-    }
-
     /// Decodes a record and converts the value to the key's schema version. The result says whether the record itself
     /// is outdated.
     func read<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Decoded<Value> {
@@ -280,9 +274,7 @@ extension RecordCoder {
 
     private static func bytes(of origin: RecordOrigin, _ route: Route) throws -> [UInt8] {
         if let text = origin.shortText { return text }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do { return Array(try encoder.encode(origin)) } catch {
+        do { return Array(try Coders.jsonEncoder.encode(origin)) } catch {
             throw StorageError(StorageError.encodingFailed, key: route.keyName, "The value's origin could not be encoded.")
         }
     }

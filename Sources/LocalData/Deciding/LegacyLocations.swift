@@ -87,15 +87,8 @@ struct LegacyLocations: EnginePart, Sendable {
     /// which this collection takes its records.
     private func lists(of slot: UntypedSlot) throws -> [(key: AnyStorageKey, route: Route)] {
         guard slot.key.membership?.gathered != nil else { return [] }
-        func lists(of key: any TypedKey) -> [AnyStorageKey] {
-            func lists<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
-                collection.typed.legacyLocations.map(\.key).filter { $0.collection == nil }
-            }
-            return key.membership?.gathered.map { lists($0) } ?? []
-        }
         let keys = [slot.key] + (slot.key.hasMigration ? try all(of: slot).map(\.key.base) : [])
-        var found: [AnyStorageKey] = []
-        for key in keys { for list in lists(of: key) { found += [list] } }
+        let found = keys.flatMap { $0.membership?.gathered?.legacyLocations ?? [] }.map(\.key).filter { $0.collection == nil }
         return found.isEmpty ? [] : try all(found, of: slot.id)
     }
 
@@ -118,12 +111,7 @@ struct LegacyLocations: EnginePart, Sendable {
 
     /// Returns whether any of the sources has a value, is damaged, or cannot be read.
     func holdAnything(_ sources: [AnyStorageKey]) async throws -> Bool {
-        for source in sources {
-            switch try await slots.routes.route(for: source).read() {
-            case .absent, .tombstone: continue
-            default: return true
-            }
-        }
+        for source in sources where try await !slots.routes.route(for: source).read().isEmpty { return true }
         return false
     }
 }

@@ -25,12 +25,7 @@ struct RemovalEpochs: EnginePart, Sendable {
     }
 
     /// Returns the route of a collection's mark.
-    func mark(of collection: any TypedCollection) throws -> Route {
-        func open<Collection: TypedCollection>(_ collection: Collection) throws -> Route {
-            try slots.routes.slot(for: collection.typed.placeholder).route
-        }
-        return try open(collection)
-    }
+    func mark(of collection: some TypedCollection) throws -> Route { try slots.routes.slot(for: collection.typed.placeholder).route }
 
     /// Returns the change that begins the next epoch: a rewrite of the mark.
     func next(of mark: Route) async throws -> Committer.Change {

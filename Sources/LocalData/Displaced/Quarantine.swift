@@ -155,32 +155,34 @@ final class Quarantine: Sendable {
             }
     }
 
-    private func values() async throws -> [QuarantinedValue] {
+    /// Reads the entries whose names are wanted.
+    private func entries(_ isWanted: (String) -> Bool = { _ in true }) async throws -> [(id: String, probe: StorageProbe)] {
         let store = try store()
         return try await translatingErrors(key: "quarantine") { () throws(BackendError) in
-            let addresses = try await store.addresses(in: .values).filter { $0.name.hasPrefix("q") }
+            let addresses = try await store.addresses(in: .values).filter { isWanted($0.name) }
             let probes = try await store.read(addresses, .validated)
-            var values: [QuarantinedValue] = []
-            for (address, probe) in zip(addresses, probes) {
-                switch probe {
-                case .value(let record):
-                    let facts = record.metadata.attributes
-                    values.append(
-                        QuarantinedValue(
-                            id: address.name, key: facts["key"] ?? "", place: Self.words(facts["place"] ?? ""),
-                            reason: facts["reason"] ?? "", isSealed: record.metadata.sealing != nil,
-                            since: facts["since"].flatMap(Double.init).map(Date.init(timeIntervalSince1970:))))
-                case .corrupt:
-                    values.append(
-                        QuarantinedValue(
-                            id: address.name, key: "", place: "", reason: "the entry is damaged, so its value cannot be read",
-                            isSealed: false, since: nil))
-                case .unavailable(let error): throw error
-                case .locked: throw BackendError(.locked, "The quarantine is locked. Unlock its store and try again.")
-                case .absent, .tombstone: break
-                }
+            for probe in probes {
+                if case .unavailable(let error) = probe { throw error }
+                if case .locked = probe { throw BackendError(.locked, "The quarantine is locked. Unlock its store and try again.") }
             }
-            return values
+            return zip(addresses, probes).map { ($0.name, $1) }
+        }
+    }
+
+    private func values() async throws -> [QuarantinedValue] {
+        try await entries { $0.hasPrefix("q") }.compactMap { id, probe in
+            switch probe {
+            case .value(let record):
+                let facts = record.metadata.attributes
+                return QuarantinedValue(
+                    id: id, key: facts["key"] ?? "", place: Self.words(facts["place"] ?? ""), reason: facts["reason"] ?? "",
+                    isSealed: record.metadata.sealing != nil,
+                    since: facts["since"].flatMap(Double.init).map(Date.init(timeIntervalSince1970:)))
+            case .corrupt:
+                return QuarantinedValue(
+                    id: id, key: "", place: "", reason: "the entry is damaged, so its value cannot be read", isSealed: false, since: nil)
+            default: return nil
+            }
         }
     }
 
@@ -276,21 +278,9 @@ final class Quarantine: Sendable {
     ) async throws {
         let copies = try await translatingErrors(key: "quarantine") { () throws(BackendError) in try await damagedFiles.list() }
         var ids = copies.filter { isChosenFile($0.place) }.map(\.id)
-        let store = try store()
-        let found = try await translatingErrors(key: "quarantine") { () throws(BackendError) in
-            let addresses = try await store.addresses(in: .values)
-            return Array(zip(addresses, try await store.read(addresses, .validated)))
-        }
-        for (address, probe) in found {
-            switch probe {
-            case .value(let entry):
-                guard let place = entry.metadata.attributes["place"].flatMap(Place.init(text:)), isChosen(place) else { continue }
-                ids.append(address.name)
-            case .unavailable(let error): throw StorageError.from(error, key: "quarantine")
-            case .locked:
-                throw StorageError(StorageError.locked, key: "quarantine", "The quarantine is locked. Unlock its store and try again.")
-            case .absent, .tombstone, .corrupt: continue
-            }
+        for (id, probe) in try await entries() {
+            guard let place = probe.record?.metadata.attributes["place"].flatMap(Place.init(text:)), isChosen(place) else { continue }
+            ids.append(id)
         }
         for id in ids {
             willPurge()

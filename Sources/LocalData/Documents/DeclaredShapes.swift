@@ -8,12 +8,7 @@ enum DeclaredShapes {
     /// Returns the attributes that a type declares; nil if it is not a ``StorageModel``.
     static func attributes(of type: any Any.Type) -> [AttributeDescription]? {
         guard let model = type as? any StorageModel.Type else { return nil }
-        let id = ObjectIdentifier(type)
-        if let attributes = known.withLock({ $0[id] }) { return attributes }
-        // Do not hold the lock here, because this calls code of the program.
-        let attributes = model.attributes
-        known.withLock { $0[id] = attributes }
-        return attributes
+        return known.value(at: ObjectIdentifier(type)) { model.attributes }
     }
 
     private static let derivations = Mutex<[Derivation: DerivedAttributes]>([:])
@@ -31,11 +26,9 @@ enum DeclaredShapes {
         let declared = attributes(of: type)?.compactMap(\.derived.attribute) ?? []
         guard let added else {
             if declared.isEmpty { return nil }
-            let id = Derivation(type: ObjectIdentifier(type), typeTag: typeTag)
-            if let found = derivations.withLock({ $0[id] }) { return found }
-            let made = DerivedAttributes(declared, typeTag: typeTag)
-            derivations.withLock { $0[id] = made }
-            return made
+            return derivations.value(at: Derivation(type: ObjectIdentifier(type), typeTag: typeTag)) {
+                DerivedAttributes(declared, typeTag: typeTag)
+            }
         }
         return declared.isEmpty ? added : DerivedAttributes(declared + added.all, typeTag: typeTag)
     }

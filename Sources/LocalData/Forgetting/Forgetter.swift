@@ -7,8 +7,6 @@ struct Forgetter: EnginePart, Sendable {
     let engine: Engine
     let configuration: StorageConfiguration
 
-    private var valueWriter: ValueWriter { ValueWriter(engine: engine) }
-
     /// Forgets domains; nil for everything.
     /// - Parameter close: Closes the stores that this router has opened, before they are destroyed.
     func forget(_ domains: Set<StorageDomain>?, close: () async -> Void) async throws {

@@ -122,22 +122,17 @@ extension MoveExecutor {
 
     /// The name of another registered key that still needs a slot as its source; nil when none does.
     func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
-        for other in namers(of: source, except: destination) {
-            func isSettled<Key: TypedKey>(_ key: Key) async throws -> Bool {
-                try await self.isSettled(Slot(key: key.typed, route: other.route))
-            }
-            if try await !isSettled(other.key) { return other.name }
-        }
+        for other in namers(of: source, except: destination) where try await !isSettled(other.key, other.route) { return other.name }
         return nil
     }
 
     /// Returns whether a key no longer needs its sources: its slot has a value that decodes, or a tombstone. A value that does not decode
     /// would be replaced from the sources.
-    private func isSettled<Value>(_ slot: Slot<Value>) async throws -> Bool {
-        switch try await slot.route.read() {
+    private func isSettled(_ key: some TypedKey, _ route: Route) async throws -> Bool {
+        switch try await route.read() {
         case .value(let record):
             do {
-                _ = try await coder.decode(record, slot)
+                _ = try await coder.decode(record, Slot(key: key.typed, route: route))
                 return true
             } catch let error as StorageError where error.meansUndecodable { return false }
         case .tombstone: return true
@@ -152,10 +147,7 @@ extension MoveExecutor {
             return history.registry.entries(naming: source, except: destination).map { UntypedSlot(key: $0.key.base, route: $0.route) }
         }
         return history.registry.entries(naming: collection, except: destination.placeholder ?? destination).compactMap { entry in
-            func record<Collection: TypedCollection>(_ collection: Collection) -> UntypedSlot? {
-                try? slots.routes.slot(for: collection.typed.key(source.address.name)).untyped
-            }
-            return entry.key.collection.flatMap { record($0) }
+            entry.key.collection.flatMap { try? slots.routes.slot($0.anyKey(source.address.name)) }
         }
     }
 }

@@ -97,4 +97,8 @@ struct MoveExecutor: EnginePart, Sendable {
 
 extension EnginePart {
     var executor: MoveExecutor { MoveExecutor(engine: engine) }
+    var mover: Mover { Mover(engine: engine) }
+    var converter: Converter { Converter(engine: engine) }
+    var settler: Settler { Settler(engine: engine) }
+    var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
 }

@@ -6,7 +6,6 @@ import BackendRuntime
 struct Reconciler: EnginePart, Sendable {
     let engine: Engine
 
-    private var mover: Mover { Mover(engine: engine) }
     private var sourceReader: SourceReader { SourceReader(engine: engine) }
 
     /// Compares a destination with its legacy locations, and deletes copies and resolves conflicts there.

@@ -16,26 +16,12 @@ struct ReferenceHolder: Sendable {
 struct ReferenceWriter: EnginePart, Sendable {
     let engine: Engine
 
-    /// The result of storing a record to which a value refers.
-    private enum Insertion: Sendable {
-        /// The record is stored, with the content that the value contains.
-        case isStored
-        /// Another state of the record is stored or will be stored, or the record was removed.
-        case differs
-    }
-
     /// Stores records, durably, where there are none yet. A stored record stays, and a removed record stays removed; what held another state of it is quarantined then.
     func store(_ references: ReferencedRecords, for holder: @autoclosure () -> ReferenceHolder) async throws {
         if references.isEmpty { return }
         let holder = holder()
         var differs = references.hasOtherStates
-        for referred in references.records {
-            func insert<Record: ReferredRecord>(_ record: Record) async throws -> Insertion {
-                try await self.insert(
-                    Referred(target: record.target, key: record.key, bytes: record.bytes, isPending: record.isPending), for: holder)
-            }
-            if case .differs = try await insert(referred) { differs = true }
-        }
+        for referred in references.records where try await !isStored(referred, for: holder) { differs = true }
         guard differs else { return }
         for copy in holder.copies {
             try await history.quarantine.keep(
@@ -46,17 +32,19 @@ struct ReferenceWriter: EnginePart, Sendable {
 
     /// Stores one record if its slot is empty. Only the precondition of the write protects the slot. The lane of the slot is not taken,
     /// because the caller holds the lane of the value: two records that refer to each other would wait for each other.
-    private func insert<Target>(_ referred: Referred<Target>, for holder: ReferenceHolder) async throws -> Insertion {
-        let collection = Target.collection
+    /// - Returns: Whether the record is stored with the content that the value contains. Otherwise another state of it is stored or will be,
+    ///   or it was removed.
+    private func isStored<Record: ReferredRecord>(_ referred: Record, for holder: ReferenceHolder) async throws -> Bool {
+        let collection = Record.Target.collection
         let slot = try slots.routes.slot(for: referred.key)
-        if slot.id == holder.route.slot { return .isStored }
+        if slot.id == holder.route.slot { return true }
         guard !holder.copies.contains(where: { $0.route.slot == slot.id }) else {
             throw StorageError(
                 StorageError.migrationFailed, key: holder.route.keyName,
                 "The new value refers to the record \(slot.name) in \(collection.name). It was made from that record, which would then be deleted. Give the record another collection; the older value is unchanged."
             )
         }
-        if let bytes = holder.written[slot.id] { return referred.bytes == bytes ? .isStored : .differs }
+        if let bytes = holder.written[slot.id] { return referred.bytes == bytes }
         try checkProtection(of: slot.route, for: holder)
         // If a list contains all records of the collection, it is split into records first.
         let mark = try slots.routes.slot(for: collection.placeholder)
@@ -72,17 +60,17 @@ struct ReferenceWriter: EnginePart, Sendable {
             case nil:
                 try requireDurable(receipt.durability, slot.route, for: holder)
                 program.rehearsal?.storesReference()
-                return .isStored
+                return true
             case .value(let found): stored = found
-            case .tombstone: return .differs
+            case .tombstone: return false
             case let probe?: throw slot.route.error(for: .conflict(probe))
             }
             try requireDurable(
                 try await settledDurability(of: slot.route, nil), slot.route, for: holder)
         }
-        guard let stored, !coder.isExpired(stored) else { return .differs }
+        guard let stored, !coder.isExpired(stored) else { return false }
         let mine = try await coder.decode(stored, slot)
-        return try coder.bytes(of: mine, slot.key) == referred.bytes ? .isStored : .differs
+        return try coder.bytes(of: mine, slot.key) == referred.bytes
     }
 
     /// Returns whether a migration will move a record to its slot, because a legacy location contains it.

@@ -87,7 +87,6 @@ private struct Settling<Value: Codable & Sendable>: EnginePart {
         (self.slot, self.run) = (slot, run)
     }
 
-    private var converter: Converter { Converter(engine: engine) }
     private var reconciler: Reconciler { Reconciler(engine: engine) }
 
     /// Makes one attempt.

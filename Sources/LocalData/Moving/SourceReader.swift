@@ -4,8 +4,6 @@ import BackendContract
 struct SourceReader: EnginePart, Sendable {
     let engine: Engine
 
-    private var settler: Settler { Settler(engine: engine) }
-
     /// A source whose record was read, unsealed and decoded.
     struct Reading: Sendable {
         let source: SourceRecord

@@ -19,9 +19,7 @@ struct CollectionBackups<Record: Codable & Sendable>: EnginePart, Sendable {
                     for entry in try await own(page.requireWhole()) {
                         try Task.checkCancellation()
                         let slot = try slots.routes.slot(for: collection.key(entry.address.name))
-                        let isRestored = try await slots.unbroken { [self] in
-                            try await slots.withLane(slot.route) { try await restore(slot, version) }
-                        }
+                        let isRestored = try await slots.unbroken(in: slot.route) { [self] in try await restore(slot, version) }
                         restored += isRestored ? 1 : 0
                     }
                 }
@@ -58,10 +56,8 @@ struct CollectionBackups<Record: Codable & Sendable>: EnginePart, Sendable {
                 let own = page.entries.filter { $0.record.map { collection.template.refuses($0.metadata) } != true }
                 let kept = try own.map { try slots.routes.slot(for: collection.key($0.address.name)).untyped }
                 for (slot, standing) in zip(kept, try await Route.probes(kept.map(\.route))) where standing.isEmpty {
-                    try await slots.unbroken { [self] in
-                        try await slots.withLane(slot.route) {
-                            if try await slot.route.probe(.fresh).isEmpty { try await backups.purge(slot) }
-                        }
+                    try await slots.unbroken(in: slot.route) { [self] in
+                        if try await slot.route.probe(.fresh).isEmpty { try await backups.purge(slot) }
                     }
                 }
             }
@@ -80,9 +76,4 @@ struct CollectionBackups<Record: Codable & Sendable>: EnginePart, Sendable {
             (standing.record ?? kept.record).map { collection.template.refuses($0.metadata) } != true
         }.map(\.0)
     }
-}
-
-extension StorageProbe {
-    /// Whether the slot certainly has no value.
-    fileprivate var isEmpty: Bool { if case .absent = self { true } else if case .tombstone = self { true } else { false } }
 }

@@ -10,8 +10,6 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
 
-    private var recordQueries: RecordQueries { RecordQueries(engine: engine) }
-
     private struct Candidate: Sendable {
         let slot: Slot<Record>
         let copy: SourceRecord

@@ -136,10 +136,7 @@ extension AnyStorageKey {
                 }
             }
         }
-        func declaration<Collection: TypedCollection>(of collection: Collection) -> DeclaredEntity {
-            declaration(of: collection.typed.template, isCollection: true)
-        }
-        if let collection { return declaration(of: collection) }
-        return declaration(of: base, isCollection: false)
+        let key = collection?.anyTemplate ?? base
+        return declaration(of: key, isCollection: collection != nil)
     }
 }

@@ -8,14 +8,11 @@ package struct DocumentRecords: EnginePart, Sendable {
     /// plan since. The records may then contain changes of that process.
     var requireTurn: @Sendable () async throws -> Void = {}
 
-    private var converter: Converter { Converter(engine: engine) }
-    private var pageConverter: PageConverter { PageConverter(engine: engine) }
-
     // MARK: Reading
 
     /// Returns whether an entity has any record, including damaged ones.
     package func hasRecords(_ place: DocumentPlace) async throws -> Bool {
-        guard place.isCollection else { return try await route(place, place.entity).probe().isOccupied }
+        guard place.isCollection else { return try await !route(place, place.entity).probe().isEmpty }
         for try await _ in pages(place, [], size: 1) { return true }
         return false
     }
@@ -117,9 +114,4 @@ package struct DocumentRecords: EnginePart, Sendable {
             throw route.error(for: .notAttempted)
         }
     }
-}
-
-extension StorageProbe {
-    /// Whether the slot has a value or damaged content. A tombstone does not count.
-    fileprivate var isOccupied: Bool { if case .corrupt = self { true } else { record != nil } }
 }

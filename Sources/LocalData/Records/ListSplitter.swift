@@ -15,11 +15,9 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
     func move(_ run: MigrationRun) async throws -> RecordWork {
         let mark = try slots.routes.slot(for: collection.placeholder)
         do {
-            return try await slots.unbroken { [self] in
-                try await slots.withLane(mark.route) {
-                    for await _ in slots.attempts { if let work = try await takeApart(mark, run) { return work } }
-                    throw mark.route.error(for: .notAttempted)
-                }
+            return try await slots.unbroken(in: mark.route) { [self] in
+                for await _ in slots.attempts { if let work = try await takeApart(mark, run) { return work } }
+                throw mark.route.error(for: .notAttempted)
             }
         } catch {
             history.ledger.counts.failed(list.id(for: collection), error)

@@ -4,16 +4,11 @@ import BackendContract
 struct PageConverter: EnginePart, Sendable {
     let engine: Engine
 
-    private var converter: Converter { Converter(engine: engine) }
-
     /// Returns the conversion of a record to the form that its key declares; nil if it has that form already, or has expired.
-    /// - Parameter includesExpired: Whether an expired record is converted, too.
-    func conversion<Record>(
-        of entry: StoragePage.Entry, to key: StorageKey<Record>, includesExpired: Bool = false
-    ) async throws -> Converter.Conversion? {
+    func conversion<Record>(of entry: StoragePage.Entry, to key: StorageKey<Record>) async throws -> Converter.Conversion? {
         let slot = try slots.routes.slot(for: key)
         guard let record = entry.record else { throw slot.route.damaged(entry) }
-        return coder.isExpired(record) && !includesExpired ? nil : try await converter.conversion(of: record, slot)
+        return coder.isExpired(record) ? nil : try await converter.conversion(of: record, slot)
     }
 
     /// Writes converted records in one commit. Returns false, and changes nothing, if the store has no atomic batches or another

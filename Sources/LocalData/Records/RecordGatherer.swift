@@ -60,11 +60,8 @@ struct RecordGatherer: EnginePart, Sendable {
     // MARK: Before a read
 
     /// Makes sure that each record can be found by its id. Throws an error that names the first record for which this fails.
-    func requirePrepared(_ collection: any TypedCollection) async throws {
-        func open<Collection: TypedCollection>(_ collection: Collection) async throws {
-            try await beforeReading(collection.typed, prepare).throwFirst()
-        }
-        try await open(collection)
+    func requirePrepared(_ collection: some TypedCollection) async throws {
+        try await beforeReading(collection.typed, prepare).throwFirst()
     }
 
     /// Moves the records that are absent from the collection, before the collection is read. A conflict waits for a sweep.
@@ -86,4 +83,10 @@ struct RecordGatherer: EnginePart, Sendable {
         await history.ledger.flush()
         return done
     }
+}
+
+extension EnginePart {
+    var recordQueries: RecordQueries { RecordQueries(engine: engine) }
+    var pageConverter: PageConverter { PageConverter(engine: engine) }
+    var recordGatherer: RecordGatherer { RecordGatherer(engine: engine) }
 }

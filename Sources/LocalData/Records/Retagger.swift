@@ -6,8 +6,6 @@ struct Retagger<Record: Codable & Sendable>: EnginePart, Sendable {
     let collection: StorageCollection<Record>
     let typeTag: String
 
-    private var pageConverter: PageConverter { PageConverter(engine: engine) }
-
     private var pages: RecordPages { RecordQueries(engine: engine).pages(collection, .all, typeTag: typeTag) }
 
     /// Converts every record without writing, and then writes the records page by page.

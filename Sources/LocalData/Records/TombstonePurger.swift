@@ -82,22 +82,17 @@ struct TombstonePurger<Record: Codable & Sendable>: EnginePart, Sendable {
         var (marks, oldest): ([Route], [Route]) = ([], [])
         var open: [any TypedCollection] = [collection]
         while let next = open.popLast() {
-            func visit<Next: TypedCollection>(_ next: Next) throws -> Bool {
-                let locations = next.typed.legacyLocations
-                let mark = try slots.routes.slot(for: next.typed.placeholder).route
-                if locations.isEmpty {
-                    oldest.append(mark)
-                    return true
-                }
-                guard mark.capabilities.atomicBatch else { return false }
-                marks.append(mark)
-                for location in locations {
-                    guard let older = location.key.collection else { return false }
-                    open.append(older)
-                }
-                return true
+            let mark = try RemovalEpochs(engine: engine).mark(of: next)
+            if next.legacyLocations.isEmpty {
+                oldest.append(mark)
+                continue
             }
-            guard try visit(next) else { return nil }
+            guard mark.capabilities.atomicBatch else { return nil }
+            marks.append(mark)
+            for location in next.legacyLocations {
+                guard let older = location.key.collection else { return nil }
+                open.append(older)
+            }
         }
         return Between(marks: Array(marks.dropFirst()), oldest: oldest)
     }

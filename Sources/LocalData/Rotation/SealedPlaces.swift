@@ -53,18 +53,10 @@ struct SealedPlaces: EnginePart, Sendable {
         let slot = route.address.namespace
         let own = slot == .collections ? StorageNamespace.collection(route.address.name) : slot
         var namespaces = [StorageNamespace.values, slot, own, MirroredLocation.namespace(of: own)].map { ($0, bound: $0) }
-        for version in 0...max(key.schemaVersion, 0) {
+        for version in 0...max(key.base.schemaVersion, 0) {
             // A backup is a copy of the sealed bytes of the slot, so its seal is bound to the slot's namespace.
             namespaces.append((Backups.namespace(of: own, version: version), bound: own))
         }
         return namespaces
-    }
-}
-
-extension AnyStorageKey {
-    /// The schema version of the key's values, or of the collection's records.
-    fileprivate var schemaVersion: Int {
-        func version<Key: TypedKey>(_ key: Key) -> Int { key.typed.schemaVersion }
-        return version(base)
     }
 }

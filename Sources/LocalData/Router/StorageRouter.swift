@@ -159,7 +159,13 @@ public actor StorageRouter: EnginePart {
     /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`,
     ///   `migrationFailed` and others. A failed read never loses data.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
-        if let value = try await value(for: key) ?? key.defaultValue { return value }
+        // This function does not name an optional value, because it would look up the metadata of that type in each call.
+        if let box = remembered(by: key.memory)?.box { return unsafeDowncast(box, to: ValueBox<Value>.self).value }
+        return try await getUnremembered(key)
+    }
+
+    private nonisolated func getUnremembered<Value>(_ key: StorageKey<Value>) async throws -> Value {
+        if let value = try await unremembered(key) ?? key.defaultValue { return value }
         throw StorageError(
             StorageError.notFound, key: key.name,
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
@@ -177,6 +183,20 @@ public actor StorageRouter: EnginePart {
     /// ```
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
+        if let known = remembered(by: key.memory) {
+            guard !known.isDefault, let box = known.box else { return nil }
+            return unsafeDowncast(box, to: ValueBox<Value>.self).value
+        }
+        return try await unremembered(key)
+    }
+
+    /// Returns the value that a key remembers, if it is current.
+    private nonisolated func remembered(by memory: KeyMemory) -> RememberedValue? {
+        Task.isCancelled ? nil : slots.routes.remembered(by: memory)
+    }
+
+    /// Reads the value of a key that does not remember it.
+    private nonisolated func unremembered<Value>(_ key: StorageKey<Value>) async throws -> Value? {
         let route: Route
         do { route = try slots.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {
             return try await call("get", key) { try await read(key) }
@@ -288,9 +308,7 @@ public actor StorageRouter: EnginePart {
     public nonisolated func restoreBackup<Value>(for key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
         try await call("restoreBackup", key, isStepwise: true) {
             let slot = try entry(key)
-            return try await slots.unbroken { [self] in
-                try await slots.withLane(slot.route) { try await Backups(engine: engine).restore(slot, version) }
-            }
+            return try await slots.unbroken(in: slot.route) { [self] in try await Backups(engine: engine).restore(slot, version) }
         }
     }
 
@@ -477,10 +495,7 @@ public actor StorageRouter: EnginePart {
             slot, facts: facts, startingWith: initial, ifUnwritten: { try await rehearsed(slot, after: $0) }, body)
     }
 
-    private nonisolated func requireRegistered(_ key: any TypedKey) throws {
-        func open<Key: TypedKey>(_ key: Key) throws { _ = try entry(key.typed) }
-        try open(key)
-    }
+    private nonisolated func requireRegistered(_ key: some TypedKey) throws { _ = try entry(key.typed) }
 
     /// Commits a batch whose keys were already checked.
     nonisolated func commit(_ batch: StorageBatch) async throws {
@@ -490,17 +505,6 @@ public actor StorageRouter: EnginePart {
         }
         try await batchWriter.commit(changes)
     }
-}
-
-/// The parts of the protocol that calls use.
-extension StorageRouter {
-    nonisolated var valueReader: ValueReader { ValueReader(engine: engine) }
-    nonisolated var valueWriter: ValueWriter { ValueWriter(engine: engine) }
-    nonisolated var valueWatcher: ValueWatcher { ValueWatcher(engine: engine) }
-    nonisolated var batchWriter: BatchWriter { BatchWriter(engine: engine) }
-    nonisolated var settler: Settler { Settler(engine: engine) }
-    nonisolated var recordGatherer: RecordGatherer { RecordGatherer(engine: engine) }
-    nonisolated var recordQueries: RecordQueries { RecordQueries(engine: engine) }
 }
 
 extension SlotAccess {

@@ -28,14 +28,16 @@ final class LockGate: Sendable {
         }
     }
 
+    /// The keys that remember values. They forget them when a lock begins.
+    let remembering = RememberingKeys()
     private let state = Mutex(State())
     /// Whether any store is locked or draining. Most programs never lock a store, so their reads check only this flag.
     private let isUsed = Atomic(false)
     private let hasShutDown = Atomic(false)
     private let locksEver = Atomic(0)
 
-    /// The number of locks that have begun. If it has changed during a read that failed, the cause may be a lock, even one that has already
-    /// ended.
+    /// A number that changes when a lock begins. If it has changed during a read that failed, the cause may be a lock, even one that has
+    /// already ended.
     var locks: Int { locksEver.load(ordering: .acquiring) }
 
     /// Whether the router was shut down, or its shutdown has begun. No new call is let through, and unlocking does not change that.
@@ -62,6 +64,9 @@ final class LockGate: Sendable {
 
     /// Whether the whole router is locked, and not only draining.
     var isClosed: Bool { isUsed.load(ordering: .acquiring) && state.withLock { $0.all == .locked } }
+
+    /// Whether the program uses locks at present.
+    var isInUse: Bool { isUsed.load(ordering: .acquiring) }
 
     /// Whether any store is locked or draining. A call that uses all stores at once must then stop.
     var isAnyLocked: Bool { isUsed.load(ordering: .acquiring) && state.withLock(\.isAnyLocked) }
@@ -98,6 +103,9 @@ final class LockGate: Sendable {
             state.exempt.remove(store)
         }
         isUsed.store(true, ordering: .releasing)
+        // The number changes again, for a value that was read while the lock began.
+        locksEver.add(1, ordering: .releasing)
+        remembering.forget()
     }
 
     /// Ends a lock: every call is let through again. Does nothing after a shutdown.

@@ -10,15 +10,7 @@ final class OwnStore: Sendable {
     init(_ make: @escaping @Sendable () throws -> any StorageBackend) { self.make = make }
 
     /// The store's backend.
-    func backend() throws -> any StorageBackend {
-        if let backend = made.withLock(\.self) { return backend }
-        let new = try make()
-        return made.withLock { made in
-            if let made { return made }
-            made = new
-            return new
-        }
-    }
+    func backend() throws -> any StorageBackend { try made.value(orMake: make) }
 
     /// Closes the backend if it was made.
     func close() async { await made.withLock(\.self)?.close() }

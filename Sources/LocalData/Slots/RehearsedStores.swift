@@ -28,21 +28,12 @@ final class RehearsedStores: StoreProvider {
 
     /// Returns a rehearsal of a store. All rehearsals of one physical store share their changes.
     func rehearse(_ backend: any StorageBackend) -> any StorageBackend {
-        let changes = changes.withLock { changes in
-            let known = changes[backend.identity] ?? RehearsedChanges()
-            changes[backend.identity] = known
-            return known
-        }
-        return RehearsalStore(over: backend, changes)
+        RehearsalStore(over: backend, changes.value(at: backend.identity) { RehearsedChanges() })
     }
 
     func keySource(_ reference: KeySourceReference) throws -> any KeySource {
         let source = try stores.keySource(reference)
-        return keySources.withLock { sources in
-            let known = sources[source.identifier] ?? RehearsedKeySource(over: source, keys)
-            sources[source.identifier] = known
-            return known
-        }
+        return keySources.value(at: source.identifier) { RehearsedKeySource(over: source, keys) }
     }
 
     func noteSealed(_ route: Route) throws {

@@ -152,6 +152,9 @@ extension StorageProbe {
     /// The precondition that a slot is unchanged since this probe.
     var unchanged: StorageMutation.Precondition { revision.map { .revision($0) } ?? .absent }
 
+    /// Whether the slot certainly has no value.
+    var isEmpty: Bool { if case .absent = self { true } else if case .tombstone = self { true } else { false } }
+
     /// The metadata of the value or tombstone; nil for anything else.
     var metadata: StorageMetadata? {
         switch self {

@@ -9,7 +9,7 @@ private let countOfTables = Atomic<UInt64>(0)
 /// Resolves keys to slots. It makes each backend at its first use and keeps it. Making a backend opens no store.
 final class RouteTable: Sendable {
     /// The number of the table, which no other table of the process has.
-    private let id = countOfTables.add(1, ordering: .relaxed).newValue
+    let id = countOfTables.add(1, ordering: .relaxed).newValue
     private let stores: any StoreProvider
     private let judge: any SealVerifier
     let witnesses: PresenceRecords?
@@ -57,6 +57,16 @@ final class RouteTable: Sendable {
         let route = try route(for: key, if: admits)
         return Slot(key: mayHavePolicies ? attached(to: key, at: route.slot) : key, route: route)
     }
+
+    /// The present moment for the values of a store; nil if its values are not remembered.
+    func moment(of store: any ImmediateBackend) -> ReadMoment? {
+        let locks = gate.locks
+        guard !gate.isInUse, let version = store.immediateVersion() else { return nil }
+        return ReadMoment(table: id, locks: locks, version: version)
+    }
+
+    /// Returns the value that a key remembers, if it is current.
+    func remembered(by memory: KeyMemory) -> RememberedValue? { mayHavePolicies ? nil : memory.current(table: id, locks: gate.locks) }
 
     /// Whether a migration policy may have given a chain to a key.
     var mayHavePolicies: Bool { hasPolicies.load(ordering: .acquiring) }
@@ -178,10 +188,7 @@ final class RouteTable: Sendable {
     // MARK: Slots and stores
 
     /// Returns the slot of a key of any type.
-    func slot(_ key: any TypedKey) throws -> UntypedSlot {
-        func open<Key: TypedKey>(_ key: Key) throws -> UntypedSlot { try slot(for: key.typed).untyped }
-        return try open(key)
-    }
+    func slot(_ key: some TypedKey) throws -> UntypedSlot { try slot(for: key.typed).untyped }
 
     /// Returns the backend of a domain, and makes it at its first use.
     /// - Throws: ``StorageError``, with `locked` if the program has locked the domain.
@@ -197,17 +204,12 @@ final class RouteTable: Sendable {
         let resolved = domain.scope == nil ? StorageDomain(kind: domain.kind, scope: scope) : domain
         // Swift considers canonically equivalent texts equal, but a file system and a keyring do not.
         if !scope.utf8.allSatisfy({ $0 < 0x80 }) { try Self.requireFormC(scope, domain.kind, key: key) }
-        if let backend = backends.withLock({ $0[resolved] }) { return (resolved, backend) }
-        let made: any StorageBackend
-        do { made = try stores.makeBackend(resolved.kind, scope) } catch let error as StorageError {
+        do {
+            return (resolved, try backends.value(at: resolved) { try stores.makeBackend(resolved.kind, scope) })
+        } catch let error as StorageError {
             throw StorageError(error.code, key: key, error.message, outcome: error.outcome, underlying: error.underlying)
         } catch let error as BackendError { throw StorageError.from(error, key: key) } catch {
             throw StorageError(StorageError.unavailable, key: key, "The backend of \(resolved) could not be made.", underlying: error)
-        }
-        return backends.withLock { backends in
-            if let backend = backends[resolved] { return (resolved, backend) }
-            backends[resolved] = made
-            return (resolved, made)
         }
     }
 

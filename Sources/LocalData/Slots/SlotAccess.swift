@@ -40,6 +40,11 @@ final class SlotAccess: Sendable {
         try await lanes.withLane(route.slot, keyName: route.keyName, work)
     }
 
+    /// Runs work in a lane, to its end even if its caller is cancelled.
+    func unbroken<R: Sendable>(in lane: Route, _ work: @escaping @Sendable () async throws -> R) async throws -> R {
+        try await unbroken { [self] in try await withLane(lane, work) }
+    }
+
     /// Runs work to its end even if its caller is cancelled: a migration never stops between two of its steps.
     func unbroken<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
         try Task.checkCancellation()

@@ -9,8 +9,6 @@ struct AuditRows: EnginePart, Sendable {
     /// The history of the migrations; nil if the ledger cannot be read.
     let past: MigrationHistory?
 
-    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
-
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         var row = StorageAudit.Row(entry)
         row.olderCopies = await OlderPlaces(engine: engine).look(at: entry.key.legacyLocations, of: entry.route.slot)

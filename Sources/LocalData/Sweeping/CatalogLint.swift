@@ -151,12 +151,9 @@ struct CatalogLint: EnginePart, Sendable {
     /// Returns a problem for each migration whose destination has weaker protection or weaker durability than a source, unless the
     /// options of the migration allow that.
     private func weakerSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {
-        func ofRecords<Collection: TypedCollection>(_ collection: Collection) -> [([AnyStorageKey], MigrationOptions)] {
-            collection.typed.legacyLocations.map { ([$0.key], $0.source.options) }
-        }
         // A custom migration has no options, and is not checked.
         let ways =
-            entry.key.collection.map { ofRecords($0) }
+            entry.key.collection?.legacyLocations.map { ([$0.key], $0.source.options) }
             ?? entry.key.migrations.compactMap { migration in migration.options.map { (migration.sources, $0) } }
         let slot = UntypedSlot(key: entry.key.base, route: entry.route)
         return ways.compactMap { sources, options in
@@ -212,15 +209,12 @@ struct CatalogLint: EnginePart, Sendable {
     /// Returns the release window of an entry, with the slot of the value and the key of the legacy location; nil if there is no window.
     /// For a collection, the slot is that of one record.
     private func kept(by entry: KeyRegistry.Entry) -> (slot: UntypedSlot, window: ReleaseWindow, source: AnyStorageKey)? {
-        func open<Collection: TypedCollection>(
-            _ collection: Collection
-        ) -> (slot: UntypedSlot, window: ReleaseWindow, source: AnyStorageKey)? {
-            guard let location = collection.typed.legacyLocations.first(where: { $0.source.window != nil }),
-                let window = location.source.window, let slot = try? slots.routes.slot(collection.typed.key(collection.typed.name))
+        if let collection = entry.key.collection {
+            guard let location = collection.legacyLocations.first(where: { $0.source.window != nil }), let window = location.source.window,
+                let slot = try? slots.routes.slot(collection.anyKey(entry.key.name))
             else { return nil }
             return (slot, window, location.key)
         }
-        if let collection = entry.key.collection { return open(collection) }
         let key = entry.key.base
         guard let window = key.releaseWindow, let kept = key.migrations.first(where: { $0.window != nil }) else { return nil }
         return (UntypedSlot(key: key, route: entry.route), window, kept.sources[0])

@@ -138,12 +138,9 @@ struct PageMover: EnginePart, Sendable {
     }
 
     /// Returns the value of a record.
-    private func value(_ key: any TypedKey, _ route: Route, _ record: StorageRecord) async throws -> any Sendable {
-        func read<Key: TypedKey>(_ key: Key) async throws -> any Sendable {
-            try await coder.read(record, Slot(key: key.typed, route: route)).value
-        }
-        if route.security.keySource == nil, let value = coder.immediate(record, key) { return value }
-        return try await read(key)
+    private func value(_ key: some TypedKey, _ route: Route, _ record: StorageRecord) async throws -> any Sendable {
+        if route.security.keySource == nil, let value = coder.immediateValue(record, key.typed) { return value }
+        return try await coder.read(record, Slot(key: key.typed, route: route)).value
     }
 
     /// Returns the encoded value of a key; nil for a key that needs a visit.

@@ -5,9 +5,6 @@ import BackendContract
 struct RecordSettler: EnginePart, Sendable {
     let engine: Engine
 
-    private var pageConverter: PageConverter { PageConverter(engine: engine) }
-    private var recordQueries: RecordQueries { RecordQueries(engine: engine) }
-
     func settle<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
         var work = try await RecordGatherer(engine: engine).gather(collection, run)
         // Reason: "The version and the expiry of a record are attributes" in Docs/Decisions/Collections.md.

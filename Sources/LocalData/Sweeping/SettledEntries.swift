@@ -58,7 +58,7 @@ struct SettledEntries: EnginePart, Sendable {
         for candidate in settled {
             let found = older[place..<place + candidate.sources.count]
             place += candidate.sources.count
-            guard found.allSatisfy(Self.isEmpty) else { continue }
+            guard found.allSatisfy(\.isEmpty) else { continue }
             for source in candidate.sources { history.ledger.isGone(source.route, of: candidate.entry.route) }
             rows[candidate.index - entries.startIndex] = MigrationReport.Row(candidate.entry)
         }
@@ -82,22 +82,12 @@ struct SettledEntries: EnginePart, Sendable {
     private static func isFast(_ route: Route) -> Bool { route.capabilities.usefulConcurrency >= leastConcurrency }
 
     /// Whether a visit would leave a record unchanged.
-    private func isAsItsKeySays(_ record: StorageRecord, _ key: any TypedKey, _ route: Route) async -> Bool {
-        func isAsKeySays<Key: TypedKey>(_ key: Key) async -> Bool {
-            (try? await coder.read(record, Slot(key: key.typed, route: route)))?.isOutdated == false
-        }
+    private func isAsItsKeySays(_ record: StorageRecord, _ key: some TypedKey, _ route: Route) async -> Bool {
         // A visit clears the marks of a release window that an earlier release had.
         if let origin = record.metadata.origin, RecordOrigin.mayHaveWindows(origin) { return false }
         if record.metadata.expiresAt != nil { return false }
-        if route.security.keySource == nil, coder.immediate(record, key) != nil { return true }
-        return await isAsKeySays(key)
-    }
-
-    private static func isEmpty(_ probe: StorageProbe) -> Bool {
-        switch probe {
-        case .absent, .tombstone: true
-        default: false
-        }
+        if route.security.keySource == nil, coder.immediateValue(record, key.typed) != nil { return true }
+        return (try? await coder.read(record, Slot(key: key.typed, route: route)))?.isOutdated == false
     }
 
     /// Reads slots, with one call to each store.

@@ -5,8 +5,6 @@ import BackendRuntime
 struct SweepRows: EnginePart, Sendable {
     let engine: Engine
 
-    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
-
     /// Settles an entry (a key or a collection) and returns its row.
     /// - Parameter recordsDone: Called with the number of records of a collection that were settled since the last call.
     func sweep(

@@ -4,8 +4,6 @@ import BackendContract
 struct BatchWriter: EnginePart, Sendable {
     let engine: Engine
 
-    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
-
     /// A change of one key. It is a class, because a batch copies its changes several times.
     final class Change: Sendable {
         let slot: UntypedSlot
@@ -69,8 +67,7 @@ struct BatchWriter: EnginePart, Sendable {
         for referred in changes.flatMap({ $0.prepared?.references.records ?? [] }) {
             func change<Record: ReferredRecord>(_ record: Record) throws -> Change {
                 let slot = try slots.routes.slot(for: record.key)
-                let referred = Referred(target: record.target, key: record.key, bytes: record.bytes, isPending: record.isPending)
-                return Change(slot.untyped, try coder.prepare(referred, slot), isInsertion: record.isPending)
+                return Change(slot.untyped, try coder.prepare(record, slot), isInsertion: record.isPending)
             }
             let change = try change(referred)
             if seen.insert(change.slot.id).inserted { found.append(change) }

@@ -5,8 +5,6 @@ import Synchronization
 struct ValueReader: EnginePart, Sendable {
     let engine: Engine
 
-    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
-
     /// A value and the record that holds it; both nil when the value is absent.
     struct Reading<Value: Sendable>: Sendable {
         var record: StorageRecord?
@@ -26,17 +24,23 @@ struct ValueReader: EnginePart, Sendable {
     /// key's format, or none. ``read(_:_:seen:)`` answers in all other cases.
     /// Reason: "A read that needs no waiting stays on its thread" in Docs/Decisions/LocksAndCommits.md.
     func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
-        guard key.isPlain(at: route), !slots.routes.mayHavePolicies, let seen = route.immediateProbe() else {
-            return .unanswered(seen: nil)
-        }
+        guard key.isPlain(at: route), !slots.routes.mayHavePolicies, let store = route.immediate else { return .unanswered(seen: nil) }
+        let moment = slots.routes.moment(of: store)
+        guard let seen = route.immediateProbe() else { return .unanswered(seen: nil) }
+        let value: Value?
         switch seen {
         case .value(let record):
-            if record.metadata.expiresAt == nil, let value = coder.immediateValue(record, key) { return .answer(value) }
-        case .tombstone: return .answer(nil)
-        case .absent where !key.hasMigration: return .answer(nil)
-        case .absent, .corrupt, .locked, .unavailable: break
+            guard record.metadata.expiresAt == nil, let decoded = coder.immediateValue(record, key) else { return .unanswered(seen: seen) }
+            value = decoded
+        case .tombstone: value = nil
+        case .absent where !key.hasMigration: value = nil
+        case .absent, .corrupt, .locked, .unavailable: return .unanswered(seen: seen)
         }
-        return .unanswered(seen: seen)
+        // Two callers must not share an object that one of them can change.
+        if let moment, key.memory.isSecondRead(at: moment), (value ?? key.defaultValue).map(ValueParts.hasNoObject) ?? true {
+            slots.routes.gate.remembering.remember(RememberedValue(value, default: key.defaultValue, at: moment, in: store), in: key.memory)
+        }
+        return .answer(value)
     }
 
     /// Reads the current value of a key, and migrates it if it is at a legacy location.
@@ -239,4 +243,11 @@ struct ValueReader: EnginePart, Sendable {
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
         return probe.record
     }
+}
+
+extension EnginePart {
+    var valueReader: ValueReader { ValueReader(engine: engine) }
+    var valueWriter: ValueWriter { ValueWriter(engine: engine) }
+    var valueWatcher: ValueWatcher { ValueWatcher(engine: engine) }
+    var batchWriter: BatchWriter { BatchWriter(engine: engine) }
 }

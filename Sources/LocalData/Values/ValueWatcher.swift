@@ -4,8 +4,6 @@ import BackendContract
 struct ValueWatcher: EnginePart, Sendable {
     let engine: Engine
 
-    private var valueReader: ValueReader { ValueReader(engine: engine) }
-
     /// Returns the slots whose changes can change a value: its own first, then its legacy locations. These concern it only until it has
     /// left them, and in a release window.
     func watched<Value>(_ slot: Slot<Value>) async throws -> [Route] {

@@ -4,12 +4,7 @@ import BackendContract
 struct ValueWriter: EnginePart, Sendable {
     let engine: Engine
 
-    private var batchWriter: BatchWriter { BatchWriter(engine: engine) }
-    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
-    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
     private var purger: Purger { Purger(engine: engine) }
-    private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
-    private var valueReader: ValueReader { ValueReader(engine: engine) }
 
     // MARK: Setting
 
@@ -183,10 +178,8 @@ struct ValueWriter: EnginePart, Sendable {
     func remove<Value>(_ slot: Slot<Value>) async throws {
         try await slots.lists.prepare(slot.key)
         let slot = slot.overridingWitness.untyped
-        try await slots.unbroken { [self] in
-            try await slots.withLane(slot.route) {
-                try await slots.retrying(slot.name) { try await removeOnce(slot, over: try await probe(slot)) ? () : nil }
-            }
+        try await slots.unbroken(in: slot.route) { [self] in
+            try await slots.retrying(slot.name) { try await removeOnce(slot, over: try await probe(slot)) ? () : nil }
         }
         await history.ledger.flush()
     }

@@ -7,8 +7,6 @@ import Logging
 struct MirrorWriter: EnginePart, Sendable {
     let engine: Engine
 
-    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
-
     /// The new content of the legacy location.
     enum Content: Sendable {
         /// A value in the older shape.

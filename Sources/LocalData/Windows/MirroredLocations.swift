@@ -160,3 +160,8 @@ struct MirroredLocations: EnginePart, Sendable {
         }
     }
 }
+
+extension EnginePart {
+    var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
+    var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
+}

@@ -8,11 +8,6 @@ import BackendRuntime
 struct ReleaseWindowSettler: WindowRules {
     let engine: Engine
 
-    private var mirrorWriter: MirrorWriter { MirrorWriter(engine: engine) }
-    private var mirroredLocations: MirroredLocations { MirroredLocations(engine: engine) }
-    private var mover: Mover { Mover(engine: engine) }
-    private var valuePreparer: ValuePreparer { ValuePreparer(engine: engine) }
-
     /// The data that the steps of one visit share.
     private struct Work<Value: Codable & Sendable>: Sendable {
         let slot: Slot<Value>
@@ -167,26 +162,25 @@ struct ReleaseWindowSettler: WindowRules {
     private func remove<Value>(_ work: Work<Value>) async throws -> WindowOutcome {
         let isLasting = try await settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
-        return try await writeTombstone(work, isMade: isLasting).map {
-            .lookAgain(Visit(state: .removed, from: [work.place.route.reported], bytes: $0))
-        }
-            ?? .lookAgain(nil)
+        return try await writeTombstone(work, .removed, isMade: isLasting)
     }
 
-    /// Writes a tombstone to the destination, and its mirror. Returns nil if the destination changed since it was read.
+    /// Writes a tombstone to the destination, and its mirror, unless the destination changed since it was read.
     /// - Parameter isMade: Whether the tombstone records that it was made from a durable removal in the legacy location. The
     ///   next write of an earlier release there then counts as a write after the removal.
-    private func writeTombstone<Value>(_ work: Work<Value>, isMade: Bool = false) async throws -> Int? {
+    private func writeTombstone<Value>(
+        _ work: Work<Value>, _ state: MigrationReport.State, isMade: Bool = false
+    ) async throws -> WindowOutcome {
         var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         origin.merge(work.record.origin)
         origin.recordAbsence(of: work.place.name)
         if isMade { origin.noteMade(of: work.place.name) }
         let metadata = try await coder.tombstone(origin, work.slot.route)
         let written = try await executor.restate(.tombstone(metadata), at: work.slot.route, over: work.record.revision)
-        guard let revision = written?.revision else { return nil }
+        guard let revision = written?.revision else { return .lookAgain(nil) }
         try await Backups(engine: engine).purgeAfterRemoval(work.slot.untyped)
         await mirror(.removal, MirroredRecord(StorageTombstone(metadata: metadata, revision: revision), origin), work)
-        return 0
+        return .lookAgain(Visit(state: state, from: [work.place.route.reported]))
     }
 
     // MARK: Conflicts
@@ -200,8 +194,7 @@ struct ReleaseWindowSettler: WindowRules {
                 return try await finish(work, isMirrored: false, isMarked: false, state: .resolved)
             }
             try await quarantine(work, "replaced in a conflict")
-            return try await writeTombstone(work) == nil
-                ? .lookAgain(nil) : .lookAgain(Visit(state: .resolved, from: [work.place.route.reported]))
+            return try await writeTombstone(work, .resolved)
         }
         let older = try await value(of: source, work)
         if let older, let value = work.value,
@@ -219,10 +212,7 @@ struct ReleaseWindowSettler: WindowRules {
             let merged = try await program.wrappingUserErrors(work.slot.name) { try merge(work.value, older) }
             try await quarantine(source, work, "conflict with \(work.slot.name)")
             try await quarantine(work, "replaced in a conflict")
-            guard let merged else {
-                return try await writeTombstone(work) == nil
-                    ? .lookAgain(nil) : .lookAgain(Visit(state: .resolved, from: [work.place.route.reported]))
-            }
+            guard let merged else { return try await writeTombstone(work, .resolved) }
             return try await replace(with: merged, of: source, work)
         default:
             try await quarantine(source, work, "conflict with \(work.slot.name)")

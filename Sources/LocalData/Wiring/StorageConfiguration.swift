@@ -398,14 +398,7 @@ extension KeySourceReference {
 final class MemoryWorld: Sendable {
     private let media = Mutex<[StorageDomain: MemoryMedium]>([:])
 
-    func medium(_ domain: StorageDomain) -> MemoryMedium {
-        media.withLock { media in
-            if let medium = media[domain] { return medium }
-            let medium = MemoryMedium()
-            media[domain] = medium
-            return medium
-        }
-    }
+    func medium(_ domain: StorageDomain) -> MemoryMedium { media.value(at: domain) { MemoryMedium() } }
 }
 
 /// Detects whether this process runs tests.

@@ -100,13 +100,7 @@ package final class Wiring: StoreProvider {
 
     package func keySource(_ reference: KeySourceReference) throws -> any KeySource {
         let reference = reference == .configured ? configuration.keySource : reference
-        if let source = keySources.withLock({ $0[reference] }) { return source }
-        let source = try makeKeySource(reference)
-        return keySources.withLock { sources in
-            if let source = sources[reference] { return source }
-            sources[reference] = source
-            return source
-        }
+        return try keySources.value(at: reference) { try makeKeySource(reference) }
     }
 
     /// Creates a backend that stores a sealing key or a freshness anchor, and keeps it until ``close()``.

@@ -363,6 +363,13 @@ package protocol TypedCollection<Record>: Sendable {
     var typed: StorageCollection<Record> { get }
 }
 
+extension TypedCollection {
+    var legacyLocations: [LegacyLocation] { typed.legacyLocations }
+    var anyTemplate: any TypedKey { typed.template }
+
+    func anyKey(_ id: String) -> any TypedKey { typed.key(id) }
+}
+
 extension StorageCollection: TypedCollection {
     package var typed: StorageCollection<Record> { self }
 }

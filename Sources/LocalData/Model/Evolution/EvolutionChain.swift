@@ -113,20 +113,13 @@ package struct EvolvingValue: Sendable {
 
     private(set) var form: Form
 
-    /// The format in which a Swift value is converted to a document. A property list distinguishes data and dates from
-    /// texts and numbers; JSON does not.
-    private let format: DocumentFormat
-
-    init(_ form: Form, as format: DocumentFormat = .json) {
-        self.form = form
-        self.format = format
-    }
+    init(_ form: Form) { self.form = form }
 
     func document() throws -> StoredDocument {
         switch form {
         case .document(let document): document
         case .bytes(let bytes, let format): try format.decode(StoredDocument.self, bytes)
-        case .value(let value): try format.decode(StoredDocument.self, try format.encode(value))
+        case .value(let value): try DocumentFormat.json.decode(StoredDocument.self, try DocumentFormat.json.encode(value))
         }
     }
 

@@ -105,20 +105,8 @@ private final class MadeMigrations: Sendable {
         (self.key, self.collection, isNeeded) = (key, collection, key.hasMigration)
     }
 
-    var all: All {
-        if let made = made.withLock(\.self) { return made }
-        // The lock is not held here: the migrations are created by code of the program, which may read this property
-        // again.
-        func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
-            collection.typed.legacyLocations.map(\.key)
-        }
-        let all = All(isNeeded ? key.migrations : [], collection.map { locations($0) })
-        return made.withLock { made in
-            if let made { return made }
-            made = all
-            return all
-        }
-    }
+    // The migrations are created by code of the program, which may read this property again.
+    var all: All { made.value { All(isNeeded ? key.migrations : [], collection?.legacyLocations.map(\.key)) } }
 }
 
 /// A key with its value type.
@@ -188,10 +176,5 @@ extension TypedKey {
 private enum TypeNames {
     private static let known = Mutex<[ObjectIdentifier: String]>([:])
 
-    static func name(of type: Any.Type) -> String {
-        if let name = known.withLock({ $0[ObjectIdentifier(type)] }) { return name }
-        let name = String(describing: type)
-        known.withLock { $0[ObjectIdentifier(type)] = name }
-        return name
-    }
+    static func name(of type: Any.Type) -> String { known.value(at: ObjectIdentifier(type)) { String(describing: type) } }
 }

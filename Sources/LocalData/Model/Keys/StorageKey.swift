@@ -35,6 +35,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// Properties that all copies of a key share. A key is copied often, and its size must not depend on its type.
     private final class Shared: Sendable {
+        let memory = KeyMemory()
         let properties: Properties
         /// The properties of the key before its first migration. This is nil if the key was changed afterwards.
         let bare: Shared?
@@ -81,6 +82,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     var evolutionProblem: String? { shared.properties.evolutionProblem }
     /// The additional properties of the key, if it belongs to a record of a collection; nil for a single value.
     var membership: RecordMembership? { shared.properties.membership }
+
+    /// The memory for the value that was read last.
+    var memory: KeyMemory { shared.memory }
 
     /// The release window: the time during which a legacy location is kept up to date. Nil if the key has none.
     var releaseWindow: ReleaseWindow? { shared.properties.releaseWindow }

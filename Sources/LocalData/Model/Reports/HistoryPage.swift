@@ -56,7 +56,7 @@ struct HistoryPage: Codable, Sendable {
         get throws {
             var page = self
             page.moved = nil
-            var text = Array(try Self.encoder.encode(page))
+            var text = Array(try Coders.jsonEncoder.encode(page))
             guard let moved, !moved.isEmpty else { return text }
             text.removeLast()
             text += ",\"moved\":[".utf8
@@ -70,18 +70,11 @@ struct HistoryPage: Codable, Sendable {
 
     /// Decodes a page; nil for a line that is damaged or was written partly.
     init?(line: [UInt8]) {
-        guard let page = try? Self.decoder.decode(HistoryPage.self, from: Data(line)) else { return nil }
+        guard let page = try? Coders.jsonDecoder.decode(HistoryPage.self, from: Data(line)) else { return nil }
         self = page
     }
 
     init(at: Date, version: String?) { (self.at, self.version) = (at, version) }
-
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return encoder
-    }
-    private static var decoder: JSONDecoder { JSONDecoder() }
 
     // MARK: Several pages
 

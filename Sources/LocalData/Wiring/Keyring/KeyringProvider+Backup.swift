@@ -11,7 +11,9 @@ extension KeyringProvider: BackedProvider {
     var backedKinds: [String] { [kind.name, Self.vault] }
 
     func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String> {
-        if kind == Self.vault { return try await SealedVault.names(in: program) }
+        if kind == Self.vault {
+            return try await program.files(in: "\(try program.configuration.requiredDirectories().data)/vaults", ending: ".sqlite")
+        }
         let configuration = program.configuration
         let services = configuration.keychain.vault == nil ? program.scopes(of: self.kind) : []
         return services.union(
@@ -27,7 +29,7 @@ extension KeyringProvider: BackedProvider {
 
     func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore {
         if kind == Self.vault {
-            return try SealedVault.backedStore(kind, scope, configuration.keychain.vault ?? .configured, configuration)
+            return try SQLiteProvider.backedDatabase(kind, scope, in: "vaults", configuration.keychain.vault ?? .configured, configuration)
         }
         guard let store = try makeKeyring(scope, configuration) as? any BackupItemStore else {
             throw StorageError(StorageError.unavailable, key: scope, "This build has no keyring (trait Keyring, Linux only).")
@@ -43,18 +45,5 @@ extension KeyringProvider: BackedProvider {
 
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? {
         kind == Self.vault ? try SQLiteProvider.backupCheck(keys: keys) : nil
-    }
-}
-
-extension SealedVault {
-    /// Returns the names of the vaults in the program's folder.
-    fileprivate static func names(in program: BackedProgram) async throws -> Set<String> {
-        try await program.files(in: "\(try program.configuration.requiredDirectories().data)/vaults", ending: ".sqlite")
-    }
-
-    fileprivate static func backedStore(
-        _ kind: String, _ scope: String, _ source: KeySourceReference, _ configuration: StorageConfiguration
-    ) throws -> BackedStore {
-        try SQLiteProvider.backedDatabase(kind, scope, in: "vaults", source, configuration)
     }
 }

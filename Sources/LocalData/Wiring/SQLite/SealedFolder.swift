@@ -94,7 +94,7 @@
             let ids = try await SQLiteStore.sealingKeyIDs(
                 inDatabasesIn: try path(directories, configuration.runtime.files), sealedFrom: source, locks: directories.locks,
                 deadline: configuration.deadlines.files, runtime: configuration.runtime)
-            for (name, ids) in ids { found[domain(scope(of: name))] = ids }
+            for (name, ids) in ids { found[domain(self == .vaults ? SealedVault.service(of: name) : name)] = ids }
             return found
         }
 
@@ -104,14 +104,6 @@
             return try await SQLiteStore.applications(
                 ofDatabasesIn: try path(directories, configuration.runtime.files), locks: directories.locks,
                 deadline: configuration.deadlines.files, runtime: configuration.runtime)
-        }
-
-        /// Returns the scope of the domain of a database.
-        private func scope(of name: String) -> String {
-            switch self {
-            case .databases, .caches: name
-            case .vaults: SealedVault.service(of: name)
-            }
         }
     }
 #endif

@@ -1,0 +1,95 @@
+import BackendContract
+import Synchronization
+
+/// The memory of a key for its last value. A value that is read again and again is neither searched for nor decoded.
+/// Reason: "A key remembers a value that is read twice" in Docs/Decisions/LocksAndCommits.md.
+final class KeyMemory: Sendable {
+    private struct State: Sendable {
+        var lastRead: ReadMoment?
+        /// The number of reads at that moment.
+        var reads = 0
+        var known: RememberedValue?
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns the remembered value if it is current.
+    func current(table: UInt64, locks: Int) -> RememberedValue? {
+        guard let known = state.withLock(\.known), known.moment.table == table, known.moment.locks == locks,
+            known.store.immediateVersion() == known.moment.version
+        else { return nil }
+        return known
+    }
+
+    /// Notes a read. Returns whether it is the second one at that moment. Only then is the value worth remembering.
+    func isSecondRead(at moment: ReadMoment) -> Bool {
+        state.withLock { state in
+            state.reads = state.lastRead == moment ? state.reads + 1 : 1
+            state.lastRead = moment
+            return state.reads == 2
+        }
+    }
+
+    /// Remembers a value, or nothing. Returns whether the key remembered no value of the same router.
+    @discardableResult func remember(_ value: RememberedValue?) -> Bool {
+        state.withLock { state in
+            defer { state.known = value }
+            return state.known?.moment.table != value?.moment.table
+        }
+    }
+}
+
+/// When a value was read: numbers of which one changes before a change of the value is acknowledged, and when a lock begins.
+struct ReadMoment: Equatable, Sendable {
+    /// The number of the router's table of routes.
+    let table: UInt64
+    /// The number of the router's locks.
+    let locks: Int
+    /// The version of the store.
+    let version: UInt64
+}
+
+/// A value that was read, or its absence.
+final class RememberedValue: Sendable {
+    let moment: ReadMoment
+    let store: any ImmediateBackend
+    /// The ``ValueBox`` of the value or of the key's default; nil if there is neither.
+    let box: (any AnyObject & Sendable)?
+    /// Whether the box has the default.
+    let isDefault: Bool
+
+    init<Value: Sendable>(_ value: Value?, default: Value?, at moment: ReadMoment, in store: any ImmediateBackend) {
+        (self.moment, self.store) = (moment, store)
+        (box, isDefault) = ((value ?? `default`).map { ValueBox($0) }, value == nil)
+    }
+}
+
+/// A value in an object, which has no type for its owner.
+final class ValueBox<Value: Sendable>: Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}
+
+/// The keys that remember values of a router.
+final class RememberingKeys: Sendable {
+    private let memories = Mutex<[KeyMemory]>([])
+
+    deinit { forget() }
+
+    /// Remembers a value of a key. At most 4,096 keys remember a value.
+    func remember(_ value: RememberedValue, in memory: KeyMemory) {
+        guard memory.remember(value) else { return }
+        if memories.withLock(\.count) >= 4_096 { forget() }
+        memories.withLock { $0.append(memory) }
+    }
+
+    /// Lets all keys forget their values.
+    func forget() {
+        let all = memories.withLock { memories in
+            defer { memories = [] }
+            return memories
+        }
+        for memory in all { memory.remember(nil) }
+    }
+}
