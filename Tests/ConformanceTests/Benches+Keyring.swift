@@ -76,7 +76,7 @@ import BackendContract
             _ service: String, _ connection: SecretServiceConnection, directory: String, lock: String = ""
         ) -> SecretServiceStore {
             SecretServiceStore(
-                service: service, lockFile: lock, deadline: .seconds(240), keyringsDirectory: directory, connection: connection)
+                service: service, lockFile: lock, deadline: .seconds(480), keyringsDirectory: directory, connection: connection)
         }
 
         private static func found(_ store: any StorageBackend) throws -> (service: String, place: Place) {

@@ -28,7 +28,7 @@ struct HealthTests {
         try await storage.registerCatalog(Keys())
         machine.lock(.keychain)
         #expect(await code(thrownBy: { try await storage.get(Self.key) }) == StorageError.locked)
-        let health = await storage.health(within: .seconds(60))
+        let health = await storage.health(within: .seconds(600))
         #expect(!health.isHealthy)
         #expect(health.pendingKeys == 1)
         let keyring = try #require(health.stores.first { $0.domain.kind == .keychain })
@@ -38,7 +38,7 @@ struct HealthTests {
 
         machine.unlock(.keychain)
         _ = try await storage.get(Self.key)
-        let recovered = await storage.health(within: .seconds(60))
+        let recovered = await storage.health(within: .seconds(600))
         #expect(recovered.isHealthy)
         #expect(recovered.pendingKeys == 0)
         #expect(recovered.stores.first { $0.domain.kind == .keychain }?.lastError == StorageError.locked)
@@ -51,7 +51,7 @@ struct HealthTests {
         let storage = machine.launch()
         machine.lock(.keychain)
         try await storage.registerCatalog(Keys(), migrateImmediately: true)
-        let health = await storage.health(within: .seconds(60))
+        let health = await storage.health(within: .seconds(600))
         let keyring = try #require(health.stores.first { $0.domain.kind == .keychain })
         #expect(keyring.lastError == StorageError.locked)
         #expect(keyring.lastErrorAt != nil)
@@ -112,7 +112,7 @@ struct HealthTests {
             var owner: String { "Tests" }
         }
         try await storage.registerCatalog(Settings(allKeys: [.key(key)]))
-        let health = await storage.health(within: .seconds(60))
+        let health = await storage.health(within: .seconds(600))
         #expect(health.isHealthy)
         #expect(health.pendingKeys == 0)
         #expect(try FileManager.default.subpathsOfDirectory(atPath: root.path) == [])

@@ -33,7 +33,7 @@ final class Stage: Sendable {
         // Deadlines are long, because they include the time that a test waits for a thread and for the lock of the
         // keyring, which the suites share.
         configuration.deadlines.files = .seconds(120)
-        configuration.deadlines.keychain = .seconds(120)
+        configuration.deadlines.keychain = .seconds(300)
         // On a busy machine, a read that moves a value could otherwise leave the legacy copy for a sweep.
         configuration.runtime.isPatient = true
         #if Keyring
