@@ -146,10 +146,13 @@ let package = Package(
             path: "Sources/Backends/PostgreSQL", swiftSettings: house),
 
         // MARK: The front door
+        // Reason: "JSON is decoded in one pass" in Docs/Decisions/Stores.md.
+        .target(name: "JSONReading", path: "Sources/JSONReading", swiftSettings: house),
         .target(
             name: "LocalData",
             dependencies: [
-                "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing",
+                "BackendContract", "BackendRuntime", "JSONReading", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
+                "Sealing",
                 crypto,
                 logging,
             ],
@@ -280,7 +283,8 @@ let package = Package(
         .testTarget(
             name: "LocalDataTests",
             dependencies: [
-                "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
+                "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "JSONReading", "MemoryBackend", "DefaultsBackend",
+                "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "DocumentationSamples", "DocumentationSamplesMore", "GuideSamples",
                 "GuideSamplesCustom", "GuideSamplesVocabulary",
                 "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataObservation",

@@ -1,4 +1,5 @@
 import Foundation
+import JSONReading
 
 /// The shared coders. They are never changed after their creation, which makes it safe to share them.
 enum Coders {
@@ -47,6 +48,11 @@ enum Coders {
             throw EncodingError.invalidValue(
                 part, EncodingError.Context(codingPath: Array(context.codingPath.dropFirst()), debugDescription: context.debugDescription))
         }
+    }
+
+    /// Decodes the value of a JSON document.
+    static func value<Value: Decodable>(_ type: Value.Type, inJSON data: Data) throws -> Value {
+        try SimpleJSON.value(type, in: data) ?? JSONReader.value(type, in: data) ?? jsonDecoder.decode(type, from: data)
     }
 
     /// Decodes the value at the root of a property list, as other programs write it.

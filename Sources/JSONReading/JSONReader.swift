@@ -1,0 +1,208 @@
+package import Foundation
+import Synchronization
+
+/// Decodes values from JSON in one pass over the bytes. That takes a quarter of the time of `JSONDecoder`.
+///
+/// It returns only values that `JSONDecoder` returns too, and leaves all other documents to it: those with an error, and
+/// those with a rare form. Rare forms are escapes, exponents, more than 15 digits, names that are not ASCII, names that
+/// occur twice, and the types `Data`, `URL`, `Decimal` and `Float`.
+/// Reason: "JSON is decoded in one pass" in Docs/Decisions/Stores.md.
+package enum JSONReader {
+    /// The types whose documents were left to `JSONDecoder`. They are not tried again.
+    private static let left = Mutex<Set<ObjectIdentifier>>([])
+    private static let mostLeft = 1_000
+    /// Leaves all documents to `JSONDecoder`, if the environment says so.
+    private static let isOff = ProcessInfo.processInfo.environment["LOCALDATA_JSON_READER"] == "off"
+
+    /// Returns the value of a document; nil if it is left to `JSONDecoder`.
+    package static func value<Value: Decodable>(_ type: Value.Type, in data: Data) -> Value? {
+        if isOff { return nil }
+        let id = ObjectIdentifier(type)
+        if left.withLock({ $0.contains(id) }) { return nil }
+        let reading = read(type, in: data)
+        if reading.isLeft { left.withLock { if $0.count < mostLeft { $0.insert(id) } } }
+        return reading.value
+    }
+
+    /// Decodes a document, even of a type whose documents are left to `JSONDecoder`.
+    /// - Returns: The value; nil if the document is left to `JSONDecoder`. Also whether that is because of its type.
+    static func read<Value: Decodable>(_ type: Value.Type, in data: Data) -> (value: Value?, isLeft: Bool) {
+        guard let map = JSONMap(Array(data)) else { return (nil, false) }
+        let reading = Reading(map)
+        let value = try? reading.value(type, at: 0)
+        return (reading.hasGivenUp ? nil : value, reading.hasGivenUp)
+    }
+}
+
+/// The error for a value that is wrong, or is left to `JSONDecoder`.
+private struct NotRead: Error {}
+
+/// One decoding of a document.
+///
+/// A type may catch the errors of its properties, and take another value instead. So the reading remembers whether it
+/// threw an error where `JSONDecoder` may not. Its value is then not used.
+private final class Reading: @unchecked Sendable {
+    // Safe to share between tasks: decoding uses it on one thread.
+    let map: JSONMap
+    private(set) var hasGivenUp = false
+
+    init(_ map: JSONMap) { self.map = map }
+
+    /// Returns the error for what `JSONDecoder` may be able to decode.
+    func giveUp() -> NotRead {
+        hasGivenUp = true
+        return NotRead()
+    }
+
+    /// Returns the place of a value in its document. It is not known here, so the document is left to `JSONDecoder`.
+    func codingPath() -> [any CodingKey] {
+        hasGivenUp = true
+        return []
+    }
+
+    private func known<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw giveUp() }
+        return value
+    }
+
+    func kind(of node: Int) -> JSONMap.Kind { map.nodes[node].kind }
+
+    /// Throws for a value of another kind. `JSONDecoder` throws, too.
+    func require(_ isExpected: Bool) throws { if !isExpected { throw NotRead() } }
+
+    func flag(_ node: Int) throws -> Bool {
+        try require(kind(of: node) == .yes || kind(of: node) == .no)
+        return kind(of: node) == .yes
+    }
+
+    func text(_ node: Int) throws -> String {
+        try require(kind(of: node) == .text)
+        return try known(map.text(node))
+    }
+
+    func integer<Number: FixedWidthInteger>(_ node: Int) throws -> Number {
+        try require(kind(of: node) == .integer || kind(of: node) == .fraction)
+        return try known(kind(of: node) == .integer ? map.integer(node).flatMap { Number(exactly: $0) } : nil)
+    }
+
+    func number(_ node: Int) throws -> Double {
+        try require(kind(of: node) == .integer || kind(of: node) == .fraction)
+        return try known(map.number(node))
+    }
+
+    func value<Value: Decodable>(_ type: Value.Type, at node: Int) throws -> Value {
+        if type == String.self { return try known(text(node) as? Value) }
+        if type == Int.self { return try known(integer(node) as Int as? Value) }
+        if type == Double.self { return try known(number(node) as? Value) }
+        if type == Bool.self { return try known(flag(node) as? Value) }
+        // `JSONDecoder` does not use the initializers of these types.
+        if type == Data.self || type == URL.self || type == Decimal.self { throw giveUp() }
+        return try Value(from: NodeDecoder(reading: self, node: node))
+    }
+}
+
+private struct NodeDecoder: Decoder, SingleValueDecodingContainer {
+    let reading: Reading
+    let node: Int
+
+    var codingPath: [any CodingKey] { reading.codingPath() }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try reading.require(reading.kind(of: node) == .object)
+        return KeyedDecodingContainer(ObjectDecoder<Key>(reading: reading, object: node))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try reading.require(reading.kind(of: node) == .array)
+        return ArrayDecoder(reading: reading, array: node)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func decodeNil() -> Bool { reading.kind(of: node) == .null }
+    func decode(_ type: Bool.Type) throws -> Bool { try reading.flag(node) }
+    func decode(_ type: String.Type) throws -> String { try reading.text(node) }
+    func decode(_ type: Double.Type) throws -> Double { try reading.number(node) }
+    func decode(_ type: Float.Type) throws -> Float { throw reading.giveUp() }
+    func decode(_ type: Int.Type) throws -> Int { try reading.integer(node) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try reading.integer(node) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try reading.integer(node) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try reading.integer(node) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try reading.integer(node) }
+    func decode(_ type: Int128.Type) throws -> Int128 { throw reading.giveUp() }
+    func decode(_ type: UInt.Type) throws -> UInt { try reading.integer(node) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try reading.integer(node) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try reading.integer(node) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try reading.integer(node) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try reading.integer(node) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { throw reading.giveUp() }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try reading.value(type, at: node) }
+}
+
+private struct ObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let reading: Reading
+    let object: Int
+
+    var codingPath: [any CodingKey] { reading.codingPath() }
+    var allKeys: [Key] { reading.map.names(in: object).compactMap(Key.init(stringValue:)) }
+
+    private func find(_ key: Key) -> Int? { reading.map.value(key.stringValue, in: object) }
+
+    private func node(_ key: Key) throws -> Int {
+        guard let node = find(key) else { throw NotRead() }
+        return node
+    }
+
+    private func decoder(_ key: Key) throws -> NodeDecoder { NodeDecoder(reading: reading, node: try node(key)) }
+
+    func contains(_ key: Key) -> Bool { find(key) != nil }
+    func decodeNil(forKey key: Key) throws -> Bool { reading.kind(of: try node(key)) == .null }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try reading.flag(node(key)) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try reading.text(node(key)) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try reading.number(node(key)) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try reading.integer(node(key)) }
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value { try reading.value(type, at: node(key)) }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {
+        try decoder(key).container(keyedBy: type)
+    }
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { try decoder(key).unkeyedContainer() }
+    func superDecoder() throws -> any Decoder { throw reading.giveUp() }
+    func superDecoder(forKey key: Key) throws -> any Decoder { throw reading.giveUp() }
+}
+
+private struct ArrayDecoder: UnkeyedDecodingContainer {
+    private let reading: Reading
+    private let nodes: [Int]
+    private(set) var currentIndex = 0
+
+    init(reading: Reading, array: Int) { (self.reading, nodes) = (reading, reading.map.elements(of: array)) }
+
+    var codingPath: [any CodingKey] { reading.codingPath() }
+    var count: Int? { nodes.count }
+    var isAtEnd: Bool { currentIndex == nodes.count }
+
+    /// Uses the present element, and goes on to the next one if that does not fail.
+    private mutating func take<Value>(_ use: (Int) throws -> Value) throws -> Value {
+        try reading.require(!isAtEnd)
+        let value = try use(nodes[currentIndex])
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        try reading.require(!isAtEnd)
+        return try reading.kind(of: nodes[currentIndex]) == .null && take { _ in true }
+    }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try take { [reading] in try reading.value(type, at: $0) }
+    }
+    mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
+        try take { [reading] in try NodeDecoder(reading: reading, node: $0).container(keyedBy: type) }
+    }
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try take { [reading] in try NodeDecoder(reading: reading, node: $0).unkeyedContainer() }
+    }
+    mutating func superDecoder() throws -> any Decoder { throw reading.giveUp() }
+}

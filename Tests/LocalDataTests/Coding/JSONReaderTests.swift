@@ -1,0 +1,201 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import JSONReading
+
+/// The reader returns a value only if Foundation returns the same one.
+@Suite(.slow("decodes many documents")) struct JSONReaderTests {
+    private enum Kind: String, Codable, CaseIterable { case a, b, c }
+
+    private enum Choice: Codable, Equatable {
+        case one(Int)
+        case two(name: String, weight: Double?)
+        case three
+    }
+
+    private struct Note: Codable, Equatable {
+        var number = 1
+        var title = "a title"
+        var isDone = true
+        var weight = 2.5
+        var body = "a text that is longer than a small string"
+    }
+
+    private struct Child: Codable, Equatable {
+        var a: Int?
+        var b: [String?]
+        var c: [Kind]
+    }
+
+    private struct Tree: Codable, Equatable {
+        var notes: [Note]
+        var map: [String: Int]
+        var text: String?
+        var lists: [[Int]]
+        var date: Date
+        var id: UUID
+        var child: Child
+        var choice: Choice
+        var small: UInt8
+    }
+
+    /// A type that catches the errors of its properties.
+    private struct Tolerant: Decodable, Equatable {
+        var a: Int
+        var b: String
+        var d: Data?
+
+        enum CodingKeys: CodingKey { case a, b, d }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            a = (try? container.decode(Int.self, forKey: .a)) ?? -1
+            b = (try? container.decode(String.self, forKey: .b)) ?? "none"
+            d = try? container.decode(Data.self, forKey: .d)
+        }
+    }
+
+    /// A type that tries one form after the other.
+    private struct Anything: Decodable, Equatable {
+        indirect enum Form: Equatable {
+            case null, flag(Bool), integer(Int), number(Double), text(String), list([Anything]), object([String: Anything])
+        }
+        var form: Form
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                form = .null
+            } else if let flag = try? container.decode(Bool.self) {
+                form = .flag(flag)
+            } else if let integer = try? container.decode(Int.self) {
+                form = .integer(integer)
+            } else if let number = try? container.decode(Double.self) {
+                form = .number(number)
+            } else if let text = try? container.decode(String.self) {
+                form = .text(text)
+            } else if let list = try? container.decode([Anything].self) {
+                form = .list(list)
+            } else {
+                form = .object(try container.decode([String: Anything].self))
+            }
+        }
+    }
+
+    /// Makes documents: correct ones, and ones with mistakes.
+    private struct Documents {
+        var numbers: SeededGenerator
+        static let texts = [
+            "", "a", "name", "é", "e\u{301}", "日本", "😀", "\"", "\\", "\n", "a b", "title", "1", "true", "/", "\u{7F}", "\0",
+        ]
+        static let numerals = [
+            "-3", "0", "-0", "01", "1.0", "1.5", "-2.25", "1e3", "1E-2", "0.1", "123456789012345678", "99999999999999999999", "1.", ".5",
+            "+1", "0.30000000000000004", "179769313486231570000000000000000000000", "-", "--1", "5.0e0", "255", "256", "3.0",
+            "999999999999999",
+            "0.123456789012345", "123456.789012345",
+        ]
+
+        mutating func index(_ count: Int) -> Int { Int.random(in: 0..<count, using: &numbers) }
+        mutating func one<Element>(_ all: [Element]) -> Element { all[index(all.count)] }
+
+        mutating func any(_ depth: Int = 0) -> String {
+            switch index(depth > 3 ? 6 : 9) {
+            case 0: return index(5) == 0 ? one(["nul", "True"]) : one(["null", "true", "false"])
+            case 1, 2: return index(3) == 0 ? String(Int64.random(in: .min ... .max, using: &numbers)) : one(Self.numerals)
+            case 3, 4, 5:
+                let text = one(Self.texts)
+                if index(30) == 0 { return "\"\(text)\"" }
+                return (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            case 6:
+                let elements = (0..<index(4)).map { _ in any(depth + 1) }
+                return "[" + elements.joined(separator: index(20) == 0 ? ",," : one([",", ", ", " ,\n"])) + "]"
+            default:
+                let names = ["a", "b", "c", "d", "title", "é", "one", "_0"]
+                let pairs = (0..<index(4)).map { _ in "\"\(one(names))\"\(one([":", ": ", " :\t"]))\(any(depth + 1))" }
+                return "{" + pairs.joined(separator: ",") + "}"
+            }
+        }
+
+        mutating func tree() -> Tree {
+            Tree(
+                notes: (0..<index(3)).map { Note(number: $0, title: one(Self.texts), weight: Double(index(10_000)) / 100) },
+                map: ["a": 1, "b": index(9)], text: one([nil, "m"]), lists: [[1], [], [2, 3]],
+                date: Date(timeIntervalSinceReferenceDate: Double(index(1_000_000)) / 7),
+                id: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
+                child: Child(a: one([nil, 1]), b: ["x", nil], c: [.a, .c]),
+                choice: one([.one(3), .two(name: "n", weight: nil), .two(name: "x", weight: 1.5), .three]),
+                small: UInt8(index(256)))
+        }
+    }
+
+    /// Expects the same value as that of Foundation, or none. Returns whether the reader has a value.
+    @discardableResult private func expectSame<Value: Decodable & Equatable>(_ type: Value.Type, _ bytes: Data) -> Bool {
+        guard let value = JSONReader.read(type, in: bytes).value else { return false }
+        let expected = try? JSONDecoder().decode(type, from: bytes)
+        #expect(value == expected, "\(type) \(String(decoding: bytes, as: UTF8.self))")
+        return true
+    }
+
+    @Test(arguments: 0..<8) func `random documents have the value that Foundation finds, or are left to it`(part: UInt64) throws {
+        var documents = Documents(numbers: SeededGenerator(part))
+        for _ in 0..<500 {
+            let bytes = Data(documents.any().utf8)
+            expectSame(Anything.self, bytes)
+            expectSame([String: Int].self, bytes)
+            expectSame([Int].self, bytes)
+            expectSame([String].self, bytes)
+            expectSame(Tolerant.self, bytes)
+            expectSame(Child.self, bytes)
+            expectSame(Choice.self, bytes)
+            expectSame(String.self, bytes)
+            expectSame(Int.self, bytes)
+            expectSame(Double.self, bytes)
+            expectSame(Bool.self, bytes)
+            expectSame(UInt8.self, bytes)
+            expectSame(UInt64.self, bytes)
+            expectSame(Int?.self, bytes)
+            expectSame([Double?].self, bytes)
+            expectSame([[String: Anything]].self, bytes)
+            expectSame(Float.self, bytes)
+            expectSame([Int: String].self, bytes)
+        }
+    }
+
+    @Test(arguments: 0..<8) func `encoded values are read back, and spoilt ones as Foundation reads them`(part: UInt64) throws {
+        var documents = Documents(numbers: SeededGenerator(part))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        for _ in 0..<100 {
+            var bytes = try encoder.encode(documents.tree())
+            expectSame(Tree.self, bytes)
+            expectSame(Anything.self, bytes)
+            bytes[documents.index(bytes.count)] = UInt8(documents.index(256))
+            expectSame(Tree.self, bytes)
+            expectSame(Anything.self, bytes)
+        }
+    }
+
+    @Test func `ordinary values are not left to Foundation`() throws {
+        let encoder = JSONEncoder()
+        #expect(expectSame(Note.self, try encoder.encode(Note())))
+        #expect(expectSame([Note].self, try encoder.encode([Note(), Note(weight: -0.25)])))
+        #expect(expectSame([String: [Int?]].self, Data(#" {"a": [1, null], "b": []} "#.utf8)))
+        #expect(expectSame(Choice.self, try encoder.encode(Choice.two(name: "n", weight: 1))))
+        #expect(expectSame(Child.self, Data(#"{"b":["x",null],"c":["a"],"more":{"deep":[[]]}}"#.utf8)))
+    }
+
+    @Test func `a type that the reader cannot decode is left to Foundation from then on`() throws {
+        struct Holder: Codable, Equatable { var data = Data([1, 2, 3]) }
+        let bytes = try JSONEncoder().encode(Holder())
+        #expect(JSONReader.value(Holder.self, in: bytes) == nil)
+        #expect(JSONReader.read(Holder.self, in: bytes).isLeft)
+    }
+
+    @Test func `deep and wide documents are left to Foundation`() {
+        let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+        #expect(!expectSame(Anything.self, Data(deep.utf8)))
+        let wide = "{" + (0..<1_000).map { "\"n\($0)\":\($0)" }.joined(separator: ",") + "}"
+        #expect(!expectSame([String: Int].self, Data(wide.utf8)))
+    }
+}
