@@ -73,8 +73,6 @@ public struct BackupReport: Codable, Hashable, Sendable {
     public var isSound: Bool {
         stores.allSatisfy { !$0.isDamaged && $0.problem == nil && $0.damagedRows ?? 0 == 0 && $0.hasProvenRows != false }
     }
-
-    init() {}
 }
 
 /// The result of a restore: which stores were restored, and where the stores are that they replaced.

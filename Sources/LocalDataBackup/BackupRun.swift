@@ -85,26 +85,20 @@ struct BackupRun {
     /// Takes the locks of all stores, copies the state of each store, and releases the locks.
     private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys], _ empty: [any KeySource]) async throws -> [Taken] {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
-        let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
-            try await StoreLocks(stores.map(\.store), deadline: deadline, runtime: runtime)
-        }
+        let locks = try await translating("backup", await StoreLocks(stores.map(\.store), deadline: deadline, runtime: runtime))
         defer { locks.release() }
         var taken: [Taken] = []
         do {
             for store in stores {
                 try router.requireUnlocked()
-                if let copy = try await translatingErrors(
-                    key: store.name, { () throws(BackendError) in try await copy(store, found, empty, deadline) })
-                {
+                if let copy = try await translating(store.name, await copy(store, found, empty, deadline)) {
                     taken.append(Taken(store: store, copy: copy))
                 }
             }
             // All locks are held. If a store has changed since its copy, the program that changed it does not take the
             // locks.
             for index in taken.indices {
-                taken[index].isForeign = try await translatingErrors(key: taken[index].store.name) { () throws(BackendError) in
-                    try await taken[index].copy.hasChanged()
-                }
+                taken[index].isForeign = try await translating(taken[index].store.name, await taken[index].copy.hasChanged())
             }
         } catch {
             for taken in taken { await taken.copy.close() }
@@ -166,18 +160,12 @@ struct BackupRun {
         let header = try await StreamHeader.make(.backup, for: made, runtime)
         let file = try await SealedFileWriter(path, header, configuration)
         do throws(BackendError) {
-            var report = BackupReport()
-            report.id = hexadecimalText(of: header.id)
-            report.application = configuration.applicationID
-            report.context = configuration.storeContext("", "").application
-            report.date = Date(timeIntervalSince1970: date)
-            report.omitted = omitted.map(\.description)
-            report.notFound = notFound
-            report.keys = found.map(\.reference.description)
             let manifest = BackupManifest(
-                application: report.application, context: report.context, created: date,
-                stores: taken.map { BackupManifest.Name(kind: $0.store.kind, scope: $0.store.scope) }, omitted: report.omitted,
-                notFound: notFound)
+                application: configuration.applicationID, context: configuration.storeContext("", "").application, created: date,
+                stores: taken.map { BackupManifest.Name(kind: $0.store.kind, scope: $0.store.scope) },
+                omitted: omitted.map(\.description), notFound: notFound)
+            var report = BackupReport(header, manifest)
+            report.keys = found.map(\.reference.description)
             try await file.write(.manifest, try Self.json(manifest))
             for key in found {
                 var content = key.content
@@ -261,6 +249,15 @@ struct BackupRun {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do { return Array(try encoder.encode(value)) } catch { throw BackendError(.failed, "The manifest could not be written.") }
+    }
+}
+
+extension BackupReport {
+    /// The report of a backup, before its stores and keys.
+    init(_ header: StreamHeader, _ manifest: BackupManifest) {
+        (id, application, context) = (hexadecimalText(of: header.id), manifest.application, manifest.context)
+        date = Date(timeIntervalSince1970: manifest.created)
+        (omitted, notFound) = (manifest.omitted, manifest.notFound ?? [])
     }
 }
 

@@ -17,7 +17,7 @@ struct BackupVerifier {
     struct Content {
         /// The header of the file. A later reading of the same file can use it, and need not derive its key again.
         let header: StreamHeader
-        var report = BackupReport()
+        var report: BackupReport
         var keys: [BackupSourceKeys] = []
         /// The verification results of the databases, by the store's name.
         var databases: [String: KeyedBackupContent] = [:]
@@ -27,18 +27,10 @@ struct BackupVerifier {
     /// - Parameter take: Called with each part of each store after the part was authenticated.
     /// - Throws: `BackendError`: `corrupted`, `encryptionKeyMismatch`, `unsupported`; the errors of `take`.
     func run(_ take: (BackupManifest.Name, [UInt8]) async throws -> Void = { _, _ in }) async throws -> Content {
-        let file = try await translatingErrors(key: "backup") { () throws(BackendError) in
-            try await SealedFileReader(path, opening: opener, for: .backup, runtime: runtime)
-        }
-        var content = Content(header: file.header)
-        content.report.id = hexadecimalText(of: file.header.id)
+        let file = try await translating("backup", await SealedFileReader(path, opening: opener, for: .backup, runtime: runtime))
         guard case (.manifest, let bytes) = try await next(file) else { throw Self.malformed }
         let manifest: BackupManifest = try Self.decode(bytes)
-        content.report.application = manifest.application
-        content.report.context = manifest.context
-        content.report.date = Date(timeIntervalSince1970: manifest.created)
-        content.report.omitted = manifest.omitted
-        content.report.notFound = manifest.notFound ?? []
+        var content = Content(header: file.header, report: BackupReport(file.header, manifest))
         var remaining = manifest.stores[...]
         while true {
             if Task.isCancelled { throw StorageError.cancelled("backup") }

@@ -14,7 +14,7 @@ struct KeyRotation: Sendable {
     /// Makes a new key in the source, unless an earlier rotation is unfinished. Then seals all data of the older keys
     /// again with the new key.
     func rotate(_ progress: (Int) -> Void) async throws -> KeyRotationReport {
-        let keys = try await calling { () throws(BackendError) in try await access.keys.rotate(source) }
+        let keys = try await translating(source.identifier, await access.keys.rotate(source))
         var report = KeyRotationReport(olderKeys: keys.others.count)
         for domain in try await found(keys).keys {
             do {
@@ -44,7 +44,7 @@ struct KeyRotation: Sendable {
     /// Deletes the older keys of the source. Fails if data or a running program is found that still needs one of them.
     /// - Parameter limit: How long to wait for unfinished changes of this process.
     func deleteOlderKeys(_ limit: Duration) async throws {
-        let keys = try await calling { () throws(BackendError) in try await access.keys.present(in: source) }
+        let keys = try await translating(source.identifier, await access.keys.present(in: source))
         if keys.others.isEmpty { return }
         // Without a catalog, the values that need an older key cannot be found.
         // Reason: "A separate call destroys the older keys of a source" in Docs/Decisions/Keys.md.
@@ -57,7 +57,7 @@ struct KeyRotation: Sendable {
                 StorageError.timedOut, "Changes that are under way may still need an older key. Try again when they are done.")
         }
         await access.keys.endFormerUses()
-        let used = try await calling { () throws(BackendError) in try await access.keys.othersInUse(keys) }
+        let used = try await translating(source.identifier, await access.keys.othersInUse(keys))
         guard used.isEmpty else {
             throw refusal(
                 StorageError.conflict,
@@ -76,34 +76,28 @@ struct KeyRotation: Sendable {
                 "\(remaining.count) values or stores need an older key: \(remaining.sorted().prefix(3).joined(separator: "; ")). Call rotateKey(of:) again."
             )
         }
-        try await calling { () throws(BackendError) in try await access.keys.deleteOthers(keys, of: source) }
+        try await translating(source.identifier, await access.keys.deleteOthers(keys, of: source))
     }
 
     /// The databases that an older key of the source can open. Each one is returned with the ids of all keys of the
     /// source that can open it.
     private func found(_ keys: SourceKeys) async throws -> [StorageDomain: Set<[UInt8]>] {
         let older = Set(keys.others.map(\.id))
-        return try await calling { () throws(BackendError) in try await access.keyedStores() }.filter { !$0.value.isDisjoint(with: older) }
+        return try await translating(source.identifier, await access.keyedStores()).filter { !$0.value.isDisjoint(with: older) }
     }
 
     /// Returns whether an older key of the source can open a store.
     private func needsOlderKey(_ store: any RecipientStore, _ keys: SourceKeys) async throws -> Bool {
         let older = Set(keys.others.map(\.id))
-        let recipients = try await calling { () throws(BackendError) in try await store.recipients() }
+        let recipients = try await translating(source.identifier, await store.recipients())
         return recipients.contains { $0.source == source.pin && older.contains($0.id) }
     }
 
     private func rewrap(_ store: any RecipientStore, _ name: String, _ keys: SourceKeys) async throws {
-        try await translatingErrors(key: name) { () throws(BackendError) in
-            try await store.change(.rotating(to: keys.current, from: keys.others.map(\.id), source: source.pin))
-        }
+        try await translating(name, await store.change(.rotating(to: keys.current, from: keys.others.map(\.id), source: source.pin)))
     }
 
     private func refusal(_ code: StorageError.Code, _ message: String) -> StorageError {
         StorageError(code, key: source.identifier, "\(message) No key was destroyed.")
-    }
-
-    private func calling<R: Sendable>(_ body: () async throws(BackendError) -> R) async throws -> R {
-        try await translatingErrors(key: source.identifier) { () throws(BackendError) in try await body() }
     }
 }

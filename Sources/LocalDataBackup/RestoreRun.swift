@@ -108,9 +108,7 @@ struct RestoreRun {
 
     private func locks(_ survey: RestoreSurvey) async throws -> StoreLocks {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
-        return try await translatingErrors(key: "restore") { () throws(BackendError) in
-            try await StoreLocks(survey.stores.values.map(\.store), deadline: deadline, runtime: runtime)
-        }
+        return try await translating("restore", await StoreLocks(survey.stores.values.map(\.store), deadline: deadline, runtime: runtime))
     }
 
     // MARK: Drafts

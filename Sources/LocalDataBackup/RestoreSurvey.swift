@@ -151,9 +151,7 @@ struct RestoreSurvey {
     /// Returns the copies of a store that earlier restores replaced: the paths of files, or the names of a keyring's namespaces.
     private func kept(_ store: BackedStore) async throws -> [String] {
         if case .items(let service) = store.form {
-            let items = try await translatingErrors(key: store.name) { () throws(BackendError) in
-                try await service.items(deadline: deadline)
-            }
+            let items = try await translating(store.name, await service.items(deadline: deadline))
             return Set(items.map(\.namespace).filter { $0.hasPrefix("replaced:") }).sorted().map { "\($0) in \(store.name)" }
         }
         guard let target = target(store) else { return [] }

@@ -39,9 +39,7 @@ struct RestoredKeys {
         for reference in Set(own).sorted(by: { $0.description < $1.description }) {
             let kept = content.keys.first { $0.reference == reference }
             let source = try wiring.keySource(reference)
-            let keys = try await translatingErrors(key: "\(reference)") { () throws(BackendError) in
-                try await self.keys(source, reference, kept)
-            }
+            let keys = try await translating("\(reference)", await self.keys(source, reference, kept))
             let others = kept?.keys.all.filter { !keys.contains($0.identity) } ?? []
             // Reason: "A restore keeps the key that a machine has" in Docs/Decisions/Backups.md.
             if others.contains(where: { survey.sealings.contains(SealingKey.name(of: $0.id)) }) {

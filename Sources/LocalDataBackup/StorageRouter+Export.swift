@@ -33,9 +33,7 @@ extension StorageRouter {
                 for recipient in recipients { made.append(try recipient.recipient()) }
                 return try await StreamHeader.make(.export, for: made, configuration.runtime)
             }
-            let sealed = try await translatingErrors(key: "export") { () throws(BackendError) in
-                try await SealedFileWriter(file.path, header, configuration)
-            }
+            let sealed = try await translating("export", await SealedFileWriter(file.path, header, configuration))
             do {
                 let report = try await ValueExport(router: self).write(entries) { bytes in
                     try await translatingErrors(key: "export") { () throws(BackendError) in try await sealed.write(bytes) }

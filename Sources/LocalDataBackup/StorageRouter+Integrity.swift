@@ -32,9 +32,7 @@ extension StorageRouter {
     ) async throws -> IntegrityReport? {
         try await call("verifyIntegrity", domain) {
             let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
-            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await store.verifyIntegrity { progress?($0) }
-            }
+            return try await translating("\(domain)", await store.verifyIntegrity { progress?($0) })
         }
     }
 

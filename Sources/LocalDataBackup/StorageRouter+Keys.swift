@@ -18,9 +18,7 @@ extension StorageRouter {
     public nonisolated func keyRecipients(of domain: StorageDomain) async throws -> [KeyRecipient] {
         try await call("keyRecipients", domain) {
             let store = try recipientStore(domain)
-            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await store.recipients().map(KeyRecipient.init)
-            }
+            return try await translating("\(domain)", await store.recipients().map(KeyRecipient.init))
         }
     }
 
@@ -47,9 +45,7 @@ extension StorageRouter {
         try await call("addRecoveryKey", domain) {
             let store = try recipientStore(domain)
             let key = key ?? RecoveryKey(for: configuration)
-            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await store.change(.addingRecovery(key.pair))
-            }
+            try await translating("\(domain)", await store.change(.addingRecovery(key.pair)))
             return key
         }
     }
@@ -76,9 +72,7 @@ extension StorageRouter {
                     "\(recipient.source) is not a recovery key. Use changeKeySource(of:from:) to replace a key source. Nothing was changed."
                 )
             }
-            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await store.change(.removingRecovery(recipient.bytes))
-            }
+            try await translating("\(domain)", await store.change(.removingRecovery(recipient.bytes)))
         }
     }
 

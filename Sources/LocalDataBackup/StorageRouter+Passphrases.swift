@@ -1,4 +1,3 @@
-import BackendContract
 public import LocalData
 import Sealing
 
@@ -38,9 +37,7 @@ extension StorageRouter {
             guard let passphrase = key as? PassphraseSource else {
                 throw StorageError(.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
             }
-            try await translatingErrors(key: name) { () throws(BackendError) in
-                try await passphrase.changePassphrase(from: old, to: new, cost: cost?.cost)
-            }
+            try await translating(name, await passphrase.changePassphrase(from: old, to: new, cost: cost?.cost))
         }
     }
 }

@@ -9,10 +9,7 @@ import Synchronization
 struct ValueExport {
     let router: StorageRouter
 
-    private func domain(_ domain: StorageDomain) -> String {
-        let scope = domain.scope ?? router.configuration.defaultScope(of: domain.kind)
-        return "\(StorageDomain(kind: domain.kind, scope: scope))"
-    }
+    private func domain(_ domain: StorageDomain) -> String { "\(router.configuration.scoped(domain))" }
 
     // MARK: Writing
 

@@ -32,7 +32,7 @@ extension Wiring {
         var found = BackedStores(stores: [], omitted: [], expected: [])
         var served: Set<StorageDomain> = []
         for domain in domains {
-            let scoped = StorageDomain(kind: domain.kind, scope: domain.scope ?? configuration.defaultScope(of: domain.kind))
+            let scoped = configuration.scoped(domain)
             let provider = configuration.provider(of: domain.kind)
             if !configuration.plugsIn(domain.kind), let backed = provider as? any BackedProvider {
                 served.insert(scoped)

@@ -142,10 +142,7 @@ final class CacheStore<Record: Codable & Sendable>: Sendable {
     private static var commitAttribute: String { "LocalData.cacheCommit" }
 
     /// Returns the number of a commit as 16 hexadecimal digits, so that the size of a value does not depend on it.
-    private static func text(of commit: UInt64) -> String {
-        let digits = String(commit, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+    private static func text(of commit: UInt64) -> String { hexadecimalText(of: withUnsafeBytes(of: commit.bigEndian) { [UInt8]($0) }) }
 
     /// Commits a change. The caller holds the turn.
     /// - Parameters:

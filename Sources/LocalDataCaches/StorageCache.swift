@@ -23,13 +23,6 @@ import Synchronization
 /// damaged, or that the key of its source does not open, is deleted. So a read throws only if the store is locked or
 /// unavailable.
 public final class StorageCache<Record: Codable & Sendable>: Sendable {
-    private struct Counts {
-        var hits = 0
-        var misses = 0
-        var evictions = 0
-        var failures = 0
-    }
-
     private struct Watchers {
         var last = 0
         var all: [Int: AsyncStream<CacheEviction>.Continuation] = [:]
@@ -37,7 +30,8 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
 
     private let store: CacheStore<Record>
     private let flights: ComputeFlights<Record>
-    private let counts = Mutex(Counts())
+    /// The counts, without those of the index.
+    private let counts = Mutex(CacheStatistics())
     private let watchers = Mutex(Watchers())
     /// Runs ``maintain()``; nil until the initialiser ends.
     private let timer = Mutex<WakeTimer?>(nil)
@@ -278,10 +272,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     public var statistics: CacheStatistics {
         get async throws {
             if !store.isLoaded { publish(try await access.call("statistics") { try await store.load() }) }
-            let counts = counts.withLock(\.self)
-            var statistics = CacheStatistics()
-            (statistics.hits, statistics.misses) = (counts.hits, counts.misses)
-            (statistics.evictions, statistics.failures) = (counts.evictions, counts.failures)
+            var statistics = counts.withLock(\.self)
             (statistics.bytes, statistics.count) = store.sums
             return statistics
         }

@@ -39,9 +39,7 @@
         func page(after cursor: StorageCursor?) async throws -> (deletions: [StorageMutation], next: StorageCursor?) {
             let backend = try backend
             let limit = storage.configuration.pageSize
-            let page = try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await backend.page(query, after: cursor, limit: limit)
-            }
+            let page = try await translating("\(domain)", await backend.page(query, after: cursor, limit: limit))
             // Read the time after the page: the first connection to a server sets the clock.
             let now = storage.configuration.runtime.clock.wallSeconds
             let deletions = page.entries.compactMap { entry -> StorageMutation? in

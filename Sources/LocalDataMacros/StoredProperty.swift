@@ -172,13 +172,9 @@
 
     extension String {
         /// The text as a string literal.
-        var literal: String { StringLiteralText.quoted(self) }
-    }
-
-    private enum StringLiteralText {
-        static func quoted(_ text: String) -> String {
+        var literal: String {
             var literal = "\""
-            for scalar in text.unicodeScalars {
+            for scalar in unicodeScalars {
                 switch scalar {
                 case "\"", "\\": literal += "\\\(scalar)"
                 case _ where scalar.value < 0x20 || scalar.value == 0x7F: literal += "\\u{\(String(scalar.value, radix: 16))}"

@@ -22,23 +22,12 @@ struct SchemaProbe {
         var value: Any?
     }
 
-    /// The shape of a type; ``AttributeType/named(_:)`` if it cannot be inferred.
-    static func type(of type: any Any.Type) -> AttributeType { SchemaProbe(underWay: describing).finding(type).type }
+    /// The result for a type; its shape is ``AttributeType/named(_:)`` if it cannot be inferred.
+    static func finding(of type: any Any.Type) -> Finding { SchemaProbe(underWay: describing).finding(type) }
 
     func finding(_ type: any Any.Type) -> Finding {
         if let scalar = Self.scalars[ObjectIdentifier(type)] { return Finding(type: scalar.type, value: scalar.empty) }
-        if let optional = type as? any ProbedOptional.Type {
-            return Finding(type: finding(optional.wrapped).type, isOptional: true, value: optional.emptyValue)
-        }
-        if let list = type as? any ProbedList.Type { return Finding(type: .array(finding(list.element).type), value: list.emptyValue) }
-        if let dictionary = type as? any ProbedDictionary.Type {
-            return Finding(
-                type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"),
-                value: dictionary.emptyValue)
-        }
-        if let reference = type as? any ProbedReference.Type {
-            return Finding(type: .reference("\(reference.target)"), value: reference.emptyValue)
-        }
+        if let probed = type as? any Probed.Type { return probed.find(self) }
         let id = ObjectIdentifier(type)
         guard !underWay.contains(id), let decodable = type as? any Decodable.Type else { return Finding(type: .named("\(type)")) }
         var inner = self
@@ -59,7 +48,7 @@ struct SchemaProbe {
     }
 
     private static func emptyValue<Value: Decodable>(of type: Value.Type) -> Any? {
-        if let cases = type as? any CaseIterable.Type { return first(cases) }
+        if let cases = type as? any CaseIterable.Type { return cases.allCases.first }
         // The type may be an enumeration that rejects the empty raw value. A decodable type that can be copied bit by
         // bit contains only numbers, Booleans and enumerations. Memory with only zero bits is a valid value of each of
         // these: zero, false, or the first case.
@@ -70,24 +59,15 @@ struct SchemaProbe {
         }
     }
 
-    private static func first<Cases: CaseIterable>(_ type: Cases.Type) -> Any? { type.allCases.first }
-
     private static let scalars: [ObjectIdentifier: (type: AttributeType, empty: any Sendable)] = {
         var scalars: [ObjectIdentifier: (type: AttributeType, empty: any Sendable)] = [:]
         func add<Value: Sendable>(_ empty: Value, _ type: AttributeType) { scalars[ObjectIdentifier(Value.self)] = (type, empty) }
-        func add<Number: BinaryInteger & Sendable>(whole: Number.Type) { add(Number(0), .integer) }
         add("", .string)
         add(false, .boolean)
-        add(whole: Int.self)
-        add(whole: Int8.self)
-        add(whole: Int16.self)
-        add(whole: Int32.self)
-        add(whole: Int64.self)
-        add(whole: UInt.self)
-        add(whole: UInt8.self)
-        add(whole: UInt16.self)
-        add(whole: UInt32.self)
-        add(whole: UInt64.self)
+        let zeros: [any BinaryInteger & Sendable] = [
+            0 as Int, 0 as Int8, 0 as Int16, 0 as Int32, 0 as Int64, 0 as UInt, 0 as UInt8, 0 as UInt16, 0 as UInt32, 0 as UInt64,
+        ]
+        for zero in zeros { add(zero, .integer) }
         add(0 as Double, .double)
         add(0 as Float, .double)
         add(0 as CGFloat, .double)
@@ -114,7 +94,7 @@ extension AttributeType {
     /// that it decodes. If that initializer must not run with empty values, make the type a `StorageModel`.
     ///
     /// The shape of an optional is the shape of its wrapped type. A shape that cannot be inferred is ``named(_:)``.
-    public static func of(_ type: any Any.Type) -> AttributeType { SchemaProbe.type(of: type) }
+    public static func of(_ type: any Any.Type) -> AttributeType { SchemaProbe.finding(of: type).type }
 }
 
 extension AttributeType {
@@ -135,8 +115,8 @@ extension AttributeDescription {
     ///   - defaultValue: The value of the property if an older value lacks it.
     ///   - originalName: The stored name in older values.
     public init(_ name: String, of type: any Any.Type, default defaultValue: DocumentValue? = nil, originalName: String? = nil) {
-        self.init(
-            name, .of(type), isOptional: type is any ProbedOptional.Type, default: defaultValue, originalName: originalName)
+        let found = SchemaProbe.finding(of: type)
+        self.init(name, found.type, isOptional: found.isOptional, default: defaultValue, originalName: originalName)
     }
 }
 
@@ -183,51 +163,36 @@ extension AnyStorageKey {
 
 // MARK: Types with an empty value of their own
 
-protocol ProbedOptional {
-    static var wrapped: any Any.Type { get }
-    static var emptyValue: Any { get }
+protocol Probed {
+    static func find(_ probe: SchemaProbe) -> SchemaProbe.Finding
 }
 
-protocol ProbedList {
-    static var element: any Any.Type { get }
-    static var emptyValue: Any { get }
+extension StorageReference: Probed {
+    /// The empty value is a reference that identifies no record.
+    static func find(_ probe: SchemaProbe) -> SchemaProbe.Finding {
+        SchemaProbe.Finding(type: .reference("\(Target.self)"), value: try? StoredDocument("").decode(Self.self))
+    }
 }
 
-protocol ProbedDictionary {
-    static var element: any Any.Type { get }
-    static var isKeyedByText: Bool { get }
-    static var emptyValue: Any { get }
+extension Optional: Probed {
+    static func find(_ probe: SchemaProbe) -> SchemaProbe.Finding {
+        SchemaProbe.Finding(type: probe.finding(Wrapped.self).type, isOptional: true, value: Self(nilLiteral: ()) as Any)
+    }
 }
 
-protocol ProbedReference {
-    static var target: any Any.Type { get }
-    /// An empty value of the reference type: a reference that identifies no record.
-    static var emptyValue: Any? { get }
+extension Array: Probed {
+    static func find(_ probe: SchemaProbe) -> SchemaProbe.Finding { .init(type: .array(probe.finding(Element.self).type), value: Self()) }
 }
 
-extension StorageReference: ProbedReference {
-    static var target: any Any.Type { Target.self }
-    static var emptyValue: Any? { try? StoredDocument("").decode(Self.self) }
+extension Set: Probed {
+    static func find(_ probe: SchemaProbe) -> SchemaProbe.Finding { .init(type: .array(probe.finding(Element.self).type), value: Self()) }
 }
 
-extension Optional: ProbedOptional {
-    static var wrapped: any Any.Type { Wrapped.self }
-    static var emptyValue: Any { Self(nilLiteral: ()) as Any }
-}
-
-extension Array: ProbedList {
-    static var element: any Any.Type { Element.self }
-    static var emptyValue: Any { [Element]() }
-}
-
-extension Set: ProbedList {
-    static var element: any Any.Type { Element.self }
-    static var emptyValue: Any { Set<Element>() }
-}
-
-extension Dictionary: ProbedDictionary {
-    static var element: any Any.Type { Value.self }
-    /// Whether the dictionary is stored as an object. With other key types, it is stored as a list of keys and values.
-    static var isKeyedByText: Bool { Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type }
-    static var emptyValue: Any { [Key: Value]() }
+extension Dictionary: Probed {
+    /// A dictionary with keys of other types is stored as a list of keys and values, not as an object.
+    static func find(_ probe: SchemaProbe) -> SchemaProbe.Finding {
+        let isKeyedByText = Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type
+        let type: AttributeType = isKeyedByText ? .dictionary(probe.finding(Value.self).type) : .named("\(Self.self)")
+        return SchemaProbe.Finding(type: type, value: Self())
+    }
 }

@@ -9,10 +9,8 @@ struct PlanUnit: Sendable {
         /// Converts an entity's records to the last version of a chain of versions.
         case update(String, EvolutionChain)
         /// Copies an entity's records to another entity, at the given version. The chain converts the records; without a chain, records
-        /// of any version are read.
-        case copy(String, to: String, version: Int, EvolutionChain?)
-        /// Copies an entity's records like `copy`, and removes the originals.
-        case rename(String, to: String, version: Int, EvolutionChain?)
+        /// of any version are read. A move removes the originals.
+        case copy(String, to: String, version: Int, EvolutionChain?, isMove: Bool)
         /// Removes an entity's records.
         case remove(String, keepsBackup: Bool)
     }
@@ -31,7 +29,7 @@ struct PlanUnit: Sendable {
     var involved: [String] {
         switch work {
         case .update(let name, _), .remove(let name, _): [name]
-        case .copy(let name, let other, _, _), .rename(let name, let other, _, _): [name, other]
+        case .copy(let name, let other, _, _, _): [name, other]
         }
     }
 }
@@ -343,12 +341,9 @@ private struct PlanChange {
         new.chain = EvolutionChain(base: 1).reaching(new.version, from: 1...max(1, new.version - 1), [])
         begin(name, new, in: &model, &work)
         let reading = entity.version == 0 ? nil : entity.chain
-        if case .rename = change.verb {
-            model.remove(change.entity)
-            work.units.append(PlanUnit(.rename(change.entity, to: name, version: new.version, reading), change.identity))
-        } else {
-            work.units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading), change.identity))
-        }
+        let isMove = if case .rename = change.verb { true } else { false }
+        if isMove { model.remove(change.entity) }
+        work.units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading, isMove: isMove), change.identity))
     }
 
     /// Adds an entity to the model, and notes that its records begin with this change.

@@ -97,10 +97,8 @@ struct PlanRunner: Sendable {
         switch unit.work {
         case .update(let name, let chain):
             return try await records.update(try place(name), chain)
-        case .copy(let name, let other, let version, let chain):
-            return try await records.transfer(try place(name), to: try place(other), version, chain, isMove: false)
-        case .rename(let name, let other, let version, let chain):
-            return try await records.transfer(try place(name), to: try place(other), version, chain, isMove: true)
+        case .copy(let name, let other, let version, let chain, let isMove):
+            return try await records.transfer(try place(name), to: try place(other), version, chain, isMove: isMove)
         case .remove(let name, let keepsBackup): return try await records.remove(try place(name), keepsBackup: keepsBackup)
         }
     }

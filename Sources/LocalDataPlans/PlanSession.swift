@@ -203,11 +203,8 @@ struct PlanSession: Sendable {
     private func checkProtection(_ plan: BuiltPlan, _ scene: Scene) throws {
         let runner = PlanRunner(session: self, scene: scene)
         for unit in plan.steps.flatMap(\.units) {
-            switch unit.work {
-            case .copy(let name, let other, _, _), .rename(let name, let other, _, _):
-                try runner.records.checkProtection(try runner.place(name), try runner.place(other))
-            default: continue
-            }
+            guard case .copy(let name, let other, _, _, _) = unit.work else { continue }
+            try runner.records.checkProtection(try runner.place(name), try runner.place(other))
         }
     }
 

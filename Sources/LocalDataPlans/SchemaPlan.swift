@@ -85,12 +85,7 @@ public enum SchemaPlan {
         }
 
         /// The entities that the change reads or writes.
-        var involved: [String] {
-            switch verb {
-            case .copy(let name), .rename(let name): [entity, name]
-            default: [entity]
-            }
-        }
+        var involved: [String] { pair.map { [$0.from, $0.to] } ?? [entity] }
     }
 
     /// Declares an entity that is new in this version of the plan, with its attributes. The step itself writes no

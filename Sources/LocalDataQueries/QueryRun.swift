@@ -65,21 +65,13 @@ struct QueryRun<Record: Codable & Sendable>: Sendable {
         return (records, cursor.map { .store(label: chosen, $0) })
     }
 
-    /// Calls a function with each record that meets the condition, and stops if it returns false.
-    func forEach(_ body: (FoundRecord<Record>) async throws -> Bool) async throws {
-        try await forEachPage { page in
-            for record in page where try await !body(record) { return false }
-            return true
-        }
-    }
-
-    /// Calls a function with pages of the records that meet the condition, and stops if it returns false.
-    func forEachPage(_ body: ([FoundRecord<Record>]) async throws -> Bool) async throws {
+    /// Calls a function with pages of the records that meet the condition.
+    func forEachPage(_ body: ([FoundRecord<Record>]) async throws -> Void) async throws {
         let condition = condition(try await label())
         var cursor: StorageCursor?
         repeat {
             let page = try await reader.page(condition, after: cursor, limit: .max, size: reader.pageSize, onDamage: onDamage)
-            if !page.records.isEmpty, try await !body(page.records) { return }
+            if !page.records.isEmpty { try await body(page.records) }
             cursor = page.next
         } while cursor != nil
     }
@@ -108,10 +100,7 @@ struct QueryRun<Record: Codable & Sendable>: Sendable {
             case .same: RecordQuery<Record>.precedes(left.id, right.id)
             }
         }
-        try await forEach { record in
-            if isAfterStart(record) { first.add(record) }
-            return true
-        }
+        try await forEachPage { page in for record in page where isAfterStart(record) { first.add(record) } }
         let found = first.sorted
         let page = found.prefix(limit)
         guard found.count > page.count, let last = page.last else { return (page.map(\.value), nil) }
@@ -137,10 +126,7 @@ struct QueryRun<Record: Codable & Sendable>: Sendable {
             return counts.matching[0]
         }
         var count = 0
-        try await forEachPage { page in
-            count += page.count
-            return true
-        }
+        try await forEachPage { count += $0.count }
         return count
     }
 }

@@ -172,7 +172,6 @@ extension StorageRouter {
             do {
                 try await run.forEachPage { page in
                     count += try await self.remove(page, from: collection) { predicate.matches($0) }
-                    return true
                 }
             } catch let error as StorageError { throw error.after(count) }
             return count

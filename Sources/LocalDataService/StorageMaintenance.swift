@@ -1,6 +1,5 @@
 import BackendRuntime
 public import LocalData
-import Synchronization
 
 /// The regular work on the stores of a long-running program: it sweeps the catalogs, retries keys that were blocked,
 /// and purges expired values.
@@ -70,45 +69,10 @@ public struct StorageMaintenance: Sendable {
     /// Waits on the clock of the router. Cancelling the task ends the wait.
     private func pause(_ duration: Duration) async throws {
         let clock = storage.configuration.runtime.clock
-        let waiting = Waiting()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let timer = clock.schedule(at: clock.now.advanced(by: duration)) { waiting.end() }
-                waiting.begin(continuation, timer)
-            }
-        } onCancel: {
-            waiting.end()
-        }
-        if Task.isCancelled { throw StorageError(StorageError.cancelled, key: "storage", "The maintenance was cancelled.") }
-    }
-}
-
-/// A wait that the clock or a cancellation ends.
-private final class Waiting: Sendable {
-    private struct State {
-        var continuation: CheckedContinuation<Void, Never>?
-        var timer: ScheduledAction?
-        var isOver = false
-    }
-
-    private let state = Mutex(State())
-
-    func begin(_ continuation: CheckedContinuation<Void, Never>, _ timer: ScheduledAction) {
-        let isOver = state.withLock { state in
-            if !state.isOver { (state.continuation, state.timer) = (continuation, timer) }
-            return state.isOver
-        }
-        guard isOver else { return }
+        let (pause, end) = AsyncStream.makeStream(of: Void.self)
+        let timer = clock.schedule(at: clock.now.advanced(by: duration)) { end.finish() }
+        for await _ in pause {}
         timer.cancel()
-        continuation.resume()
-    }
-
-    func end() {
-        let (continuation, timer) = state.withLock { state in
-            state.isOver = true
-            return (state.continuation.take(), state.timer.take())
-        }
-        timer?.cancel()
-        continuation?.resume()
+        if Task.isCancelled { throw StorageError(StorageError.cancelled, key: "storage", "The maintenance was cancelled.") }
     }
 }

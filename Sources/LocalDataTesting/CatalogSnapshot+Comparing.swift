@@ -41,11 +41,6 @@ private struct EntityComparison {
     let place: String
     private(set) var changes: [SchemaChange] = []
 
-    init(name: String, place: String) {
-        self.name = name
-        self.place = place
-    }
-
     mutating func add(_ effect: SchemaChange.Effect, _ text: String, _ part: SchemaChange.Part = .other, remedy: String? = nil) {
         changes.append(
             SchemaChange(entity: name, effect: effect, part: part, text: text, remedy: effect == .harmless ? nil : remedy))

@@ -116,29 +116,19 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
 
     /// Lists the slots of a namespace in the wrapped backend, unless a fault is injected.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        let incident = try await begin(.addresses, [namespace.description])
-        try refuse(incident)
-        let addresses = try await base.addresses(in: namespace)
-        try loseAnswer(after: incident, outcome: .notApplied)
-        return addresses
+        try await disturbed(.addresses, [namespace.description]) { () throws(BackendError) in try await base.addresses(in: namespace) }
     }
 
     /// Reads a page from the wrapped backend, unless a fault is injected. The call counts as one `read`.
     public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
-        let incident = try await begin(.read, [query.namespace.description])
-        try refuse(incident)
-        let page = try await base.page(query, after: cursor, limit: limit)
-        try loseAnswer(after: incident, outcome: .notApplied)
-        return page
+        try await disturbed(.read, [query.namespace.description]) { () throws(BackendError) in
+            try await base.page(query, after: cursor, limit: limit)
+        }
     }
 
     /// Counts records in the wrapped backend, unless a fault is injected. The call counts as one `read`.
     public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
-        let incident = try await begin(.read, [query.namespace.description])
-        try refuse(incident)
-        let count = try await base.count(query)
-        try loseAnswer(after: incident, outcome: .notApplied)
-        return count
+        try await disturbed(.read, [query.namespace.description]) { () throws(BackendError) in try await base.count(query) }
     }
 
     /// Lists slots and damaged records, unless a fault is injected. The call counts as one `addresses` operation.
@@ -148,38 +138,28 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         guard let salvageable = base as? any SalvageableBackend else {
             return StorageListing(try await addresses(in: namespace), damaged: [])
         }
-        let incident = try await begin(.addresses, [namespace.description])
-        try refuse(incident)
-        let listing = try await salvageable.listing(in: namespace)
-        try loseAnswer(after: incident, outcome: .notApplied)
-        return listing
+        return try await disturbed(.addresses, [namespace.description]) { () throws(BackendError) in
+            try await salvageable.listing(in: namespace)
+        }
     }
 
     /// Reads a damaged record from the wrapped backend, unless a fault is injected. The call counts as one `read`.
     public func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
-        let incident = try await begin(.read, ["damage"])
-        try refuse(incident)
-        let damage = try await (base as? any SalvageableBackend)?.damage(at: handle)
-        try loseAnswer(after: incident, outcome: .notApplied)
-        return damage
+        try await disturbed(.read, ["damage"]) { () throws(BackendError) in
+            try await (base as? any SalvageableBackend)?.damage(at: handle)
+        }
     }
 
     /// Deletes a damaged record in the wrapped backend, unless a fault is injected. The call counts as one `apply`.
     public func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
-        let incident = try await begin(.apply, ["delete damage"])
-        try refuse(incident)
-        let isDeleted = try await (base as? any SalvageableBackend)?.deleteDamage(at: handle) ?? false
-        try loseAnswer(after: incident, outcome: .unknown)
-        return isDeleted
+        try await disturbed(.apply, ["delete damage"]) { () throws(BackendError) in
+            try await (base as? any SalvageableBackend)?.deleteDamage(at: handle) ?? false
+        }
     }
 
     /// Makes all applied changes durable in the wrapped backend, unless a fault is injected.
     public func synchronize() async throws(BackendError) -> StorageDurability {
-        let incident = try await begin(.synchronize, [])
-        try refuse(incident)
-        let durability = try await base.synchronize()
-        try loseAnswer(after: incident, outcome: .unknown)
-        return durability
+        try await disturbed(.synchronize, []) { () throws(BackendError) in try await base.synchronize() }
     }
 
     /// The status: unavailable if this backend was stopped, locked if it is locked, else that of the wrapped backend.
@@ -325,7 +305,7 @@ extension FaultingBackend {
             state.log.append(LoggedOperation(number: state.log.count + 1, kind: kind, slots: slots, faults: faults.map(\.name)))
             return faults
         }
-        let unknown: MutationOutcome = kind == .apply || kind == .synchronize ? .unknown : .notApplied
+        let unknown = Self.outcomeUnanswered(kind)
         var incident = Incident.none
         var stopsAfterwards = false
         for fault in faults {
@@ -353,12 +333,23 @@ extension FaultingBackend {
         return isLocked ? .locked : incident
     }
 
-    private func refuse(_ incident: Incident) throws(BackendError) {
+    /// Carries out a call in the wrapped backend, unless a fault refuses it or loses its answer.
+    private func disturbed<R>(
+        _ kind: LoggedOperation.Kind, _ slots: [String], _ call: () async throws(BackendError) -> R
+    ) async throws(BackendError) -> R {
+        let incident = try await begin(kind, slots)
         switch incident {
         case .locked: throw BackendError(.locked, "The store is locked. Unlock it and retry.")
         case .unavailable: throw Self.unreachable
-        case .none, .loseAnswer, .tear: return
+        case .none, .loseAnswer, .tear: break
         }
+        let answer = try await call()
+        try loseAnswer(after: incident, outcome: Self.outcomeUnanswered(kind))
+        return answer
+    }
+
+    private static func outcomeUnanswered(_ kind: LoggedOperation.Kind) -> MutationOutcome {
+        kind == .apply || kind == .synchronize ? .unknown : .notApplied
     }
 
     private func loseAnswer(after incident: Incident, outcome: MutationOutcome) throws(BackendError) {

@@ -206,9 +206,7 @@ public final class TestMachine: Sendable {
         medium(resolved(domain)).corrupt(StorageAddress(name), bytes: bytes)
     }
 
-    private func resolved(_ domain: StorageDomain) -> StorageDomain {
-        StorageDomain(kind: domain.kind, scope: domain.scope ?? base.defaultScope(of: domain.kind))
-    }
+    private func resolved(_ domain: StorageDomain) -> StorageDomain { base.scoped(domain) }
 
     private func medium(_ domain: StorageDomain) -> MemoryMedium {
         state.withLock { state in

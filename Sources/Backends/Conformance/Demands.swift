@@ -103,17 +103,6 @@ extension MutationResult {
     var failure: BackendError? { if case .failed(let error) = self { error } else { nil } }
 }
 
-extension StorageDurability {
-    /// The position in the order of durability: a weaker durability has a lower position.
-    var rank: Int {
-        switch self {
-        case .process: 0
-        case .untilPowerLoss: 1
-        case .durable: 2
-        }
-    }
-}
-
 extension StorageBackend {
     /// Makes a change and returns the revision, which identifies the new state. Throws a ``LawViolation`` if the change
     /// is not applied, or if its result has no revision.

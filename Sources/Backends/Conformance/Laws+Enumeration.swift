@@ -41,7 +41,7 @@ extension BackendLaw {
         },
     ]
 
-    private static func demandNames(
+    static func demandNames(
         _ wanted: Set<StorageAddress>, in namespace: StorageNamespace, of store: any StorageBackend
     ) async throws {
         let listed = try await store.addresses(in: namespace)

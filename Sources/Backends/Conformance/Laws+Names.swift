@@ -55,11 +55,8 @@ extension BackendLaw {
         let record = try await store.demandValue(bytes("canary"), at: canary, " beside hostile names")
         try demand(record.revision == untouched, "an unchanged neighbour", found: "one with another revision")
         for namespace in Set(addresses.map(\.namespace) + [.values]) where isPossible(StorageAddress("x", in: namespace)) {
-            let listed = try await store.addresses(in: namespace)
             let wanted = Set((accepted.map(\.0) + [canary]).filter { $0.namespace == namespace })
-            try demand(
-                Set(listed) == wanted && listed.count == wanted.count, "the \(wanted.count) names in use to be listed",
-                found: "\(listed.count) names")
+            try await demandNames(wanted, in: namespace, of: store)
         }
         if let trace = try await bench.findStrayTraces?(store) { throw LawViolation(expected: "no trace outside the store", found: trace) }
         for (address, _) in accepted {

@@ -46,19 +46,13 @@ extension [StorageMutation] {
     /// value that is too large, or a native value; nil if the database must be used.
     /// - Parameter store: The store in an error, such as "an encrypted database".
     package func refused(by capabilities: BackendCapabilities, in store: String) -> [MutationResult]? {
-        refused { mutation in
-            do throws(BackendError) {
-                try mutation.address.validate()
-                try capabilities.requireFit(mutation.byteCount, in: store)
-                if case .put(.native, let metadata) = mutation.operation,
-                    !capabilities.storesNativeValues || metadata.serializer != nil
-                {
-                    throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
-                }
-                return nil
-            } catch {
-                return .failed(error)
+        refused { (mutation) throws(BackendError) in
+            try mutation.address.validate()
+            try capabilities.requireFit(mutation.byteCount, in: store)
+            if case .put(.native, let metadata) = mutation.operation, !capabilities.storesNativeValues || metadata.serializer != nil {
+                throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
             }
+            return nil
         }
     }
 
@@ -69,11 +63,13 @@ extension [StorageMutation] {
     }
 
     /// Returns the results of an atomic batch that contains a refused mutation; nil if no mutation is refused.
-    /// - Parameter refusal: Returns the result that refuses a mutation, or nil. It is called for one mutation after the other, up to the
-    ///   first refusal.
-    package func refused(_ refusal: (StorageMutation) -> MutationResult?) -> [MutationResult]? {
+    /// - Parameter refusal: Returns the result that refuses a mutation, or nil. An error becomes the result `failed`. It is called for one
+    ///   mutation after the other, up to the first refusal.
+    package func refused(_ refusal: (StorageMutation) throws(BackendError) -> MutationResult?) -> [MutationResult]? {
         for (index, mutation) in enumerated() {
-            if let reason = refusal(mutation) { return results(endingIn: reason, at: index) }
+            let reason: MutationResult?
+            do throws(BackendError) { reason = try refusal(mutation) } catch { reason = .failed(error) }
+            if let reason { return results(endingIn: reason, at: index) }
         }
         return nil
     }

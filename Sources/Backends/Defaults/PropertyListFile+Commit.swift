@@ -42,7 +42,7 @@ extension PropertyListFile {
             // Re-read a file that looks unchanged, unless a second read has already confirmed the snapshot
             // (`isSettled`). A rewrite must never undo a change that this store has not read.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
-            var document = try writableDocument(snapshot)
+            var document = try document(of: snapshot)
             let repeated = repeatOverwritten(in: &document)
             progressed()
             let (results, isChanged) = evaluate(calls, on: &document)
@@ -79,7 +79,7 @@ extension PropertyListFile {
         return results.map { _ in .failed(error) }
     }
 
-    private func writableDocument(_ snapshot: PropertyListSnapshot) throws(BackendError) -> PropertyListDocument {
+    func document(of snapshot: PropertyListSnapshot) throws(BackendError) -> PropertyListDocument {
         switch snapshot.content {
         case .document(let document): return document
         case .unsupported(let error): throw error
@@ -122,21 +122,13 @@ extension PropertyListFile {
         return (results, isChanged)
     }
 
-    private func refusal(of call: [StorageMutation], on document: PropertyListDocument) -> [MutationResult]? {
-        call.refused { mutation in
-            let slot = document.find(mutation.address).slot
-            return (slot == nil ? nameRefusal(of: mutation) : nil) ?? (slot?.probe ?? .absent).refusal(of: mutation)
-        }
-    }
-
-    /// Refuses a name that Foundation could confuse with another name. If another program created a slot (the location
+    /// Also refuses a name that Foundation could confuse with another name. If another program created a slot (the location
     /// of one value) with such a name, the slot can still be deleted.
-    private func nameRefusal(of mutation: StorageMutation) -> MutationResult? {
-        do throws(BackendError) {
-            try PropertyListStore.validateNormalization(of: mutation.address)
-            return nil
-        } catch {
-            return .failed(error)
+    private func refusal(of call: [StorageMutation], on document: PropertyListDocument) -> [MutationResult]? {
+        call.refused { (mutation) throws(BackendError) in
+            let slot = document.find(mutation.address).slot
+            if slot == nil { try PropertyListStore.validateNormalization(of: mutation.address) }
+            return (slot?.probe ?? .absent).refusal(of: mutation)
         }
     }
 

@@ -112,12 +112,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
 
     /// Lists the slots that are not empty, including those of other programs.
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        let snapshot = try await snapshot(.validated)
-        switch snapshot.content {
-        case .document(let document): return document.slots.map(\.address).filter { $0.namespace == namespace }
-        case .unsupported(let error): throw error
-        case .damaged(let reason): throw file.damage(reason)
-        }
+        let document = try file.document(of: try await snapshot(.validated))
+        return document.slots.map(\.address).filter { $0.namespace == namespace }
     }
 
     /// Throws for an address that a property list cannot hold.
@@ -126,11 +122,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     /// Returns whether the file can be read. A missing file is ready: the first change creates it.
     package func status() async -> BackendStatus {
         do throws(BackendError) {
-            switch try await snapshot(.validated).content {
-            case .document: return .ready
-            case .unsupported(let error): return .unavailable(error)
-            case .damaged(let reason): return .unavailable(file.damage(reason))
-            }
+            _ = try file.document(of: try await snapshot(.validated))
+            return .ready
         } catch {
             return .unavailable(error)
         }
@@ -192,14 +185,10 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     /// Returns the results of a call that is refused, whatever the content of the store is; otherwise nil. This check
     /// needs no lock.
     private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
-        mutations.refused { mutation in
-            do throws(BackendError) {
-                try Self.validate(mutation)
-                try capabilities.requireFit(mutation.byteCount, in: "a property list")
-                return nil
-            } catch {
-                return .failed(error)
-            }
+        mutations.refused { (mutation) throws(BackendError) in
+            try Self.validate(mutation)
+            try capabilities.requireFit(mutation.byteCount, in: "a property list")
+            return nil
         }
     }
 

@@ -60,10 +60,8 @@
     extension SecretServiceClient {
         /// Returns the process ID of the daemon; nil if the bus does not report it.
         fileprivate func processID() throws(KeyringFault) -> UInt64? {
-            let reply = try link.request(
-                "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixProcessID",
-                Outgoing.tuple(Outgoing.text(SecretLink.daemon)), to: "org.freedesktop.DBus", reply: "(u)", call)
-            return reply[0]?.number
+            let arguments = Outgoing.tuple(Outgoing.text(SecretLink.daemon))
+            return try link.askBus("GetConnectionUnixProcessID", arguments, reply: "(u)", call)[0]?.number
         }
     }
 #endif

@@ -78,7 +78,10 @@
                 // Some daemons also find items whose attributes are similar.
                 if attributes.allSatisfy({ item.attributes[$0.key]?.hasSameBytes(as: $0.value) == true }) { items.append(item) }
             }
-            guard let item = items.first else { return try absence(confirming: found, attributes, client) }
+            guard let item = items.first else {
+                let reason = "There is no default keyring, so no item can be found in it."
+                return try SlotReader.emptyView(confirming: found, attributes, client, noCollection: reason).probe
+            }
             guard items.count == 1 else {
                 return .unavailable(
                     BackendError(
@@ -95,22 +98,6 @@
                 return .corrupt(StorageCorruption(bytes: [], revision: revision, reason: reason))
             }
             return KeyringPayload.probe(secret, isInterop: true, revision: revision)
-        }
-
-        /// Returns the probe of an item that a search did not find. It is *absent* only with proof.
-        private static func absence(
-            confirming found: SecretServiceClient.Found, _ attributes: [String: String], _ client: SecretServiceClient
-        ) throws(KeyringFault) -> StorageProbe {
-            let (collection, again) = try client.defaultCollectionAndSearch(attributes)
-            switch collection {
-            case .none: return .unavailable(BackendError(.unavailable, "There is no default keyring, so no item can be found in it."))
-            case .locked: return .locked
-            case .unlocked:
-                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
-                    throw KeyringFault(.vanished, "items changed")
-                }
-                return .absent
-            }
         }
 
         private func onLane<Answer: Sendable>(

@@ -42,9 +42,13 @@
             }
             for name in names {
                 let rule = "type='signal',sender='\(Self.bus)',interface='\(Self.bus)',member='NameOwnerChanged',arg0='\(name)'"
-                _ = try request(
-                    "/org/freedesktop/DBus", Self.bus, "AddMatch", Outgoing.tuple(Outgoing.text(rule)), to: Self.bus, reply: "()", call)
+                _ = try askBus("AddMatch", Outgoing.tuple(Outgoing.text(rule)), reply: "()", call)
             }
+        }
+
+        /// Calls a method of the bus itself.
+        func askBus(_ method: String, _ arguments: OpaquePointer?, reply: String, _ call: BusCall) throws(KeyringFault) -> Variant {
+            try request("/org/freedesktop/DBus", Self.bus, method, arguments, to: Self.bus, reply: reply, call)
         }
     }
 #endif

@@ -188,9 +188,8 @@
             try followOwners(of: [Self.daemon, Self.gnome], call)
             var found = try owner(of: Self.daemon, call)
             if found == nil {
-                _ = try request(
-                    "/org/freedesktop/DBus", "org.freedesktop.DBus", "StartServiceByName",
-                    Outgoing.tuple(Outgoing.text(Self.daemon), g_variant_new_uint32(0)), to: "org.freedesktop.DBus", reply: "(u)", call)
+                let arguments = Outgoing.tuple(Outgoing.text(Self.daemon), g_variant_new_uint32(0))
+                _ = try askBus("StartServiceByName", arguments, reply: "(u)", call)
                 found = try owner(of: Self.daemon, call)
             }
             guard let found else { throw KeyringFault(.noService, "the daemon ended when it was started") }

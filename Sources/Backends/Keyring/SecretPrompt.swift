@@ -108,10 +108,7 @@
         /// Returns the unique bus name of the program that owns a name; nil if no program owns it.
         func owner(of name: String, _ call: BusCall) throws(KeyringFault) -> String? {
             do throws(KeyringFault) {
-                let reply = try request(
-                    "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner", Outgoing.tuple(Outgoing.text(name)),
-                    to: "org.freedesktop.DBus", reply: "(s)", call)
-                return reply[0]?.text
+                return try askBus("GetNameOwner", Outgoing.tuple(Outgoing.text(name)), reply: "(s)", call)[0]?.text
             } catch {
                 guard error.kind == .noService else { throw error }
                 return nil

@@ -312,9 +312,7 @@
         /// Returns whether the daemon is gnome-keyring and no program can show its prompts.
         func lacksPrompter() throws(KeyringFault) -> Bool {
             guard try link.isKeptByGnome(call), try link.owner(of: Self.prompter, call) == nil else { return false }
-            let reply = try link.request(
-                "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListActivatableNames", nil, to: "org.freedesktop.DBus", reply: "(as)",
-                call)
+            let reply = try link.askBus("ListActivatableNames", nil, reply: "(as)", call)
             return reply[0]?.texts.contains(Self.prompter) != true
         }
 

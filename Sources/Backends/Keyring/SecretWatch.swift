@@ -89,9 +89,7 @@
             }
             for interface in ["Collection", "Service"] {
                 let rule = "type='signal',sender='\(Self.daemon)',interface='org.freedesktop.Secret.\(interface)'"
-                _ = try request(
-                    "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", Outgoing.tuple(Outgoing.text(rule)),
-                    to: "org.freedesktop.DBus", reply: "()", call)
+                _ = try askBus("AddMatch", Outgoing.tuple(Outgoing.text(rule)), reply: "()", call)
             }
         }
 

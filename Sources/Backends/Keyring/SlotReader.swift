@@ -132,7 +132,7 @@
             var views = try values(items)
             let empty = wanted.filter { items[$0] == nil }
             if !empty.isEmpty {
-                let view = try emptyView(confirming: found, attributes)
+                let view = try Self.emptyView(confirming: found, attributes, client, noCollection: directory.noCollection)
                 for address in empty { views[address] = view }
             }
             return views
@@ -181,11 +181,13 @@
         }
 
         /// Returns the view of a slot for which a search found no item. The result is *absent* only with proof.
-        private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
-        {
+        static func emptyView(
+            confirming found: SecretServiceClient.Found, _ attributes: [String: String], _ client: SecretServiceClient,
+            noCollection: @autoclosure () -> String
+        ) throws(KeyringFault) -> SlotView {
             let (collection, again) = try client.defaultCollectionAndSearch(attributes)
             switch collection {
-            case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, directory.noCollection)))
+            case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, noCollection())))
             case .locked: return SlotView(probe: .locked)
             case .unlocked(let path):
                 guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {

@@ -44,7 +44,7 @@ package struct CountedSum: Hashable, Sendable {
     /// Removes an element, given its term.
     package mutating func remove(_ term: [UInt8]) {
         count &-= 1
-        subtract(term.withUnsafeBytes(Self.words))
+        add(term.withUnsafeBytes(Self.words), isNegative: true)
     }
 
     /// Adds all elements of another sum.
@@ -53,31 +53,19 @@ package struct CountedSum: Hashable, Sendable {
         add(other.sum)
     }
 
-    private mutating func add(_ words: Words) {
-        var carry = false
-        (sum.0, carry) = Self.added(sum.0, words.0, carry)
-        (sum.1, carry) = Self.added(sum.1, words.1, carry)
-        (sum.2, carry) = Self.added(sum.2, words.2, carry)
-        (sum.3, carry) = Self.added(sum.3, words.3, carry)
-    }
-
-    private mutating func subtract(_ words: Words) {
-        var borrow = false
-        (sum.0, borrow) = Self.subtracted(sum.0, words.0, borrow)
-        (sum.1, borrow) = Self.subtracted(sum.1, words.1, borrow)
-        (sum.2, borrow) = Self.subtracted(sum.2, words.2, borrow)
-        (sum.3, borrow) = Self.subtracted(sum.3, words.3, borrow)
+    /// Adds a number, or subtracts it. Modulo 2^256, a subtraction adds the complement and one.
+    private mutating func add(_ words: Words, isNegative: Bool = false) {
+        let mask: UInt64 = isNegative ? .max : 0
+        var carry = isNegative
+        (sum.0, carry) = Self.added(sum.0, words.0 ^ mask, carry)
+        (sum.1, carry) = Self.added(sum.1, words.1 ^ mask, carry)
+        (sum.2, carry) = Self.added(sum.2, words.2 ^ mask, carry)
+        (sum.3, carry) = Self.added(sum.3, words.3 ^ mask, carry)
     }
 
     private static func added(_ first: UInt64, _ second: UInt64, _ carry: Bool) -> (UInt64, Bool) {
         let (sum, overflowed) = first.addingReportingOverflow(second)
         let (whole, overflowedAgain) = sum.addingReportingOverflow(carry ? 1 : 0)
-        return (whole, overflowed || overflowedAgain)
-    }
-
-    private static func subtracted(_ first: UInt64, _ second: UInt64, _ borrow: Bool) -> (UInt64, Bool) {
-        let (difference, overflowed) = first.subtractingReportingOverflow(second)
-        let (whole, overflowedAgain) = difference.subtractingReportingOverflow(borrow ? 1 : 0)
         return (whole, overflowed || overflowedAgain)
     }
 

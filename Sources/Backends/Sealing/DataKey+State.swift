@@ -40,17 +40,12 @@ extension DataKey {
     /// Returns the mark that a freshness anchor records for a state. An anchor is outside the database's file and
     /// detects an older file. The digest is HMAC-SHA256 of the database's id and the state, under the integrity key.
     package func mark(of state: CommitState) -> FreshnessMark {
-        var fields = Fields("LocalData SQLite 1 freshness")
-        for part in [database, state.bytes] { fields.add(part) }
-        return FreshnessMark(database: database, commits: state.commits, digest: tag(fields))
+        let digest = tag(Fields("LocalData SQLite 1 freshness", database, state.bytes))
+        return FreshnessMark(database: database, commits: state.commits, digest: digest)
     }
 
     /// The number of bytes of a sealed state.
     static let stateLength = XAES256GCM.nonceLength + CommitState.length + XAES256GCM.tagLength
 
-    private var stateContext: [UInt8] {
-        var fields = Fields("LocalData SQLite 1 state")
-        for part in [database, id] { fields.add(part) }
-        return fields.bytes
-    }
+    private var stateContext: [UInt8] { Fields("LocalData SQLite 1 state", database, id).bytes }
 }

@@ -170,9 +170,7 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     private func countContext(_ label: [UInt8]) -> [UInt8] {
-        var fields = Fields("LocalData SQLite 1 count")
-        for part in [database, label, id] { fields.add(part) }
-        return fields.bytes
+        Fields("LocalData SQLite 1 count", database, label, id).bytes
     }
 
     /// Returns a tag that authenticates unencrypted data, such as the header of the database.

@@ -7,9 +7,10 @@ package struct Fields: Hashable, Sendable {
     package private(set) var bytes: [UInt8] = []
 
     /// Creates fields that begin with a purpose.
-    package init(_ purpose: String) {
+    package init(_ purpose: String, _ parts: [UInt8]...) {
         bytes.reserveCapacity(160)
         add(purpose)
+        for part in parts { add(part) }
     }
 
     /// Hashes all bytes at once. An array would hash them one by one.

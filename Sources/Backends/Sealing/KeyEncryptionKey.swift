@@ -72,11 +72,6 @@ package struct KeyEncryptionKey {
     }
 
     private func context(_ key: [UInt8], _ source: String) -> [UInt8] {
-        var fields = Fields("LocalData SQLite 1 wrap")
-        fields.add(database)
-        fields.add(key)
-        fields.add(id)
-        fields.add(source)
-        return fields.bytes
+        Fields("LocalData SQLite 1 wrap", database, key, id, Array(source.utf8)).bytes
     }
 }

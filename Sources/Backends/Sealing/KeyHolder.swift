@@ -87,11 +87,7 @@ extension RecoveryRecipient {
     fileprivate static let purpose = "LocalData SQLite 1 recovery wrap"
 
     fileprivate func context(_ key: [UInt8], _ database: [UInt8]) -> [UInt8] {
-        var fields = Fields(Self.purpose)
-        fields.add(database)
-        fields.add(key)
-        fields.add(publicKey)
-        return fields.bytes
+        Fields(Self.purpose, database, key, publicKey).bytes
     }
 }
 

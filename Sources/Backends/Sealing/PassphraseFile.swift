@@ -175,11 +175,7 @@ struct PassphraseFile: Sendable {
         return bytes + SHA256.hash(data: bytes).prefix(8)
     }
 
-    private static func associatedData(_ head: ArraySlice<UInt8>) -> [UInt8] {
-        var fields = Fields("LocalData passphrase 1")
-        fields.add(Array(head))
-        return fields.bytes
-    }
+    private static func associatedData(_ head: ArraySlice<UInt8>) -> [UInt8] { Fields("LocalData passphrase 1", Array(head)).bytes }
 
     static func cipher(
         _ passphrase: SecretBytes, salt: ArraySlice<UInt8>, _ cost: PassphraseCost

@@ -50,10 +50,7 @@ package struct RecoverySender {
     }
 
     private static func context(_ key: SymmetricKey, _ database: [UInt8]) -> [UInt8] {
-        var fields = Fields(purpose)
-        fields.add(database)
-        fields.add(KeyIdentity.id(of: key))
-        return fields.bytes
+        Fields(purpose, database, KeyIdentity.id(of: key)).bytes
     }
 
     /// The public half, 32 bytes.
@@ -101,9 +98,6 @@ package struct RecoveryVoucher: Hashable, Sendable {
     func isMade(by key: RecoveryKeyPair) -> Bool { key.isTag(tag, of: Self.fields(sender, origin)) }
 
     private static func fields(_ sender: [UInt8], _ origin: [UInt8]) -> Fields {
-        var fields = Fields("LocalData SQLite 1 recovery voucher")
-        fields.add(origin)
-        fields.add(sender)
-        return fields
+        Fields("LocalData SQLite 1 recovery voucher", origin, sender)
     }
 }

@@ -135,11 +135,7 @@ private struct HeaderProver: Sendable {
 
     private static let purpose = "LocalData server 2 header proof"
 
-    private func content(_ tag: [UInt8]) -> [UInt8] {
-        var fields = Fields(Self.purpose)
-        fields.add(tag)
-        return fields.bytes
-    }
+    private func content(_ tag: [UInt8]) -> [UInt8] { Fields(Self.purpose, tag).bytes }
 
     func proof(of tag: [UInt8]) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: content(tag), using: key)) }
 

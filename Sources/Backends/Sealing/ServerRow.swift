@@ -161,10 +161,7 @@ package struct ServerRowCodec: Sendable {
     }
 
     private func associated(_ namespace: [UInt8], _ slot: [UInt8], _ revision: [UInt8], _ key: [UInt8]) -> [UInt8] {
-        var fields = Fields("LocalData server 1 record")
-        fields.add(salt)
-        for part in [namespace, slot, revision, key] { fields.add(part) }
-        return fields.bytes
+        Fields("LocalData server 1 record", salt, namespace, slot, revision, key).bytes
     }
 
     private static let format: UInt8 = 1

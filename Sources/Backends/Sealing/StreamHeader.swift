@@ -32,9 +32,7 @@ package struct StreamPassphrase: Sendable, CustomStringConvertible, CustomReflec
             throw BackendError(.locked, "The passphrase is empty. Give one and try again; nothing was changed.")
         }
         // ASCII text is already in form C. Do not normalize it, because Foundation's copy of it cannot be overwritten.
-        var bytes = Array((text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping).utf8)
-        defer { wipe(&bytes) }
-        secret = SecretBytes(bytes)
+        secret = PassphraseSource.secret(text)
     }
 
     /// The name of the type. The description never contains the passphrase.
@@ -231,11 +229,7 @@ package struct StreamHeader: Sendable {
     private static let ofTag = "LocalData stream 1 recovery tag"
 
     private static func data(_ text: String, _ purpose: Purpose, _ id: [UInt8], _ rest: [UInt8]) -> Fields {
-        var fields = Fields(text)
-        fields.add([purpose.rawValue])
-        fields.add(id)
-        fields.add(rest)
-        return fields
+        Fields(text, [purpose.rawValue], id, rest)
     }
 
     private static func tagKey(_ key: SymmetricKey, _ id: [UInt8]) -> SymmetricKey { subkey("header", key, id) }

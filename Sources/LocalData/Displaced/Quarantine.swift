@@ -80,9 +80,7 @@ final class Quarantine: Sendable {
         }
         let address = StorageAddress(id)
         try await limit?.requireRoom(for: content.count, metadata, at: address, in: store)
-        let result = try await translatingErrors(key: route.keyName) { [content, metadata] () throws(BackendError) in
-            try await store.apply(.put(.bytes(content), metadata, at: address, if: .absent))
-        }
+        let result = try await translating(route.keyName, await store.apply(.put(.bytes(content), metadata, at: address, if: .absent)))
         StepJournal.note(.quarantine, route)
         switch result {
         case .applied: limit?.count(content.count, metadata)
@@ -235,9 +233,7 @@ final class Quarantine: Sendable {
         guard metadata.sealing != nil, let place = facts["place"].flatMap(Place.init(text:)), let source = facts["seal"] ?? facts["source"]
         else { return bytes }
         let keySource = try seals.sources(Self.reference(source))
-        let key = try await translatingErrors(key: id) { () throws(BackendError) in
-            try await seals.keys.key(for: Envelope.keyID(of: bytes).map { [$0] } ?? [], from: keySource)
-        }
+        let key = try await translating(id, await seals.keys.key(for: Envelope.keyID(of: bytes).map { [$0] } ?? [], from: keySource))
         let context = RecordSeals.context(.value, seals.application, place, beside: metadata)
         do throws(BackendError) { return try Envelope.open(bytes, with: key, for: context) } catch { return bytes }
     }

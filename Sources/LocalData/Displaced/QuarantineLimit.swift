@@ -90,9 +90,7 @@ package final class QuarantineLimit: Sendable {
 
     private func measure(_ store: any StorageBackend, _ key: String) async throws -> Size {
         var new = Size(at: clock.sinceBoot)
-        let probes = try await translatingErrors(key: key) { () throws(BackendError) in
-            try await store.read(try await store.addresses(in: .values), .validated)
-        }
+        let probes = try await translating(key, await store.read(try await store.addresses(in: .values), .validated))
         for probe in probes {
             switch probe {
             case .value(let record): new.add(record.payload.byteCount, of: Self.slot(record.metadata))

@@ -118,9 +118,7 @@ struct Forgetter: EnginePart, Sendable {
         Set((slots.routes.usedDomains.union(history.registry.entries().map(\.route.domain))).map(scoped))
     }
 
-    private func scoped(_ domain: StorageDomain) -> StorageDomain {
-        StorageDomain(kind: domain.kind, scope: domain.scope ?? configuration.defaultScope(of: domain.kind))
-    }
+    private func scoped(_ domain: StorageDomain) -> StorageDomain { configuration.scoped(domain) }
 
     /// Returns a domain with a freshness anchor, if there is one among those to forget.
     private func anchoredDomain(_ domains: Set<StorageDomain>?) -> StorageDomain? {
@@ -158,9 +156,7 @@ struct Forgetter: EnginePart, Sendable {
         guard location.collection != nil else { return try await backups.purge(slot) }
         for version in chain.older + [chain.version] {
             let namespace = Backups.namespace(of: .collection(location.name), version: version)
-            let addresses = try await translatingErrors(key: location.name) { () throws(BackendError) in
-                try await slot.route.backend.addresses(in: namespace)
-            }
+            let addresses = try await translating(location.name, await slot.route.backend.addresses(in: namespace))
             for address in addresses { try await backups.purge([address], slot.route) }
         }
     }

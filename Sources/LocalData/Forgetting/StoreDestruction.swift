@@ -35,9 +35,7 @@ struct StoreDestruction: Sendable {
             }
         }
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
-        let locks = try await translatingErrors(key: "forget") { () throws(BackendError) in
-            try await StoreLocks(ofFiles.map(\.store), deadline: deadline, runtime: runtime)
-        }
+        let locks = try await translating("forget", await StoreLocks(ofFiles.map(\.store), deadline: deadline, runtime: runtime))
         defer { locks.release() }
         try await onLane { [files = runtime.files, ofFiles] () throws(FileError) in
             for store in ofFiles {

@@ -31,9 +31,7 @@ struct Backups: EnginePart, Sendable {
         if route.isLocked { throw route.error(for: .locked) }
         for version in wanted.map({ [$0] }) ?? (slot.key.evolution?.older ?? []).reversed() {
             let address = Self.address(of: route.address, version: version)
-            let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
-                try await route.backend.read([address], .fresh)
-            }
+            let probes = try await translating(slot.name, await route.backend.read([address], .fresh))
             // The backup is not verified here. Its seal is bound to the slot of the value, so a read verifies it after it is restored.
             let standing = try await route.judged(try await route.look(.fresh))
             guard let kept = probes[0].record else {
@@ -84,9 +82,7 @@ struct Backups: EnginePart, Sendable {
         let route = slot.route
         let addresses = Self.versions(slot.key.evolution, slot.key.schemaVersion).map { Self.address(of: route.address, version: $0) }
         if addresses.isEmpty { return }
-        let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
-            try await route.backend.read(addresses, .fresh)
-        }
+        let probes = try await translating(slot.name, await route.backend.read(addresses, .fresh))
         for (address, probe) in zip(addresses, probes) {
             if case .absent = probe { continue }
             try await purge([address], route)

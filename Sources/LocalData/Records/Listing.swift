@@ -18,9 +18,7 @@ struct Listing: EnginePart, Sendable {
     func names(in domain: StorageDomain, _ namespace: StorageNamespace) async throws -> [ListEntry<String>] {
         let name = "\(domain)"
         let (_, backend) = try slots.routes.backend(for: domain, key: name)
-        let beside = try await translatingErrors(key: name) { () throws(BackendError) in
-            try await (backend as? any PartlyLockedBackend)?.slotsBesideLocks(in: namespace)
-        }
+        let beside = try await translating(name, await (backend as? any PartlyLockedBackend)?.slotsBesideLocks(in: namespace))
         let listing =
             if let beside { StorageListing(beside.addresses, damaged: []) } else { try await slots(in: domain, namespace, name: name) }
         let addresses = listing.addresses.sorted { $0.precedes($1) }

@@ -72,9 +72,7 @@ package struct MatchReader<Record: Codable & Sendable>: EnginePart, Sendable {
                 StorageQuery(collection.namespace), query(StorageMetadata.versionAttribute, marked),
                 query(StorageMetadata.derivedAttribute, declared.mark), query(StorageMetadata.expiresAttribute, "yes"),
             ] + matches.map { query($0.name, $0.text) }
-        let counts = try await translatingErrors(key: collection.name) { () throws(BackendError) in
-            try await counted.storedCounts(of: queries)
-        }
+        let counts = try await translating(collection.name, await counted.storedCounts(of: queries))
         guard let all = counts[0], counts[1] == all, counts[2] == all, let expiring = counts[3] else { return nil }
         let matching = counts.dropFirst(4).compactMap(\.self)
         return matching.count == matches.count ? AttributeCounts(expiring: expiring, matching: matching) : nil

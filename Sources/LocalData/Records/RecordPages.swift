@@ -81,9 +81,7 @@ struct RecordPages: AsyncSequence, Sendable {
     /// - Returns: The page and its end. The end is nil for the last page.
     func page(after cursor: StorageCursor?, limit: Int) async throws -> (page: RecordPage, next: StorageCursor?) {
         let (domain, backend) = try routes.backend(for: self.domain, key: collection)
-        let page = try await translatingErrors(key: collection) { () throws(BackendError) in
-            try await backend.page(asked, after: cursor, limit: limit)
-        }
+        let page = try await translating(collection, await backend.page(asked, after: cursor, limit: limit))
         let entries = try await proven(page.entries)
         return (RecordPage(domain: domain, collection: collection, entries: entries, damaged: page.damaged), page.next)
     }

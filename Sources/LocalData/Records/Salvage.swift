@@ -51,9 +51,7 @@ package struct Salvage: EnginePart, Sendable {
             let isRemoved = try await slots.withLane(route) { try await slots.committer.commit([change]).isCommitted }
             guard isRemoved else { throw Self.changed(record) }
         case .nameless(_, let backend, let handle, _):
-            let isRemoved = try await translatingErrors(key: "\(record.domain)") { () throws(BackendError) in
-                try await backend.deleteDamage(at: handle)
-            }
+            let isRemoved = try await translating("\(record.domain)", await backend.deleteDamage(at: handle))
             guard isRemoved else { throw Self.changed(record) }
         }
     }

@@ -48,9 +48,7 @@ package struct Resealer: EnginePart, Sendable {
     private func reseal(_ part: SealedPlaces.Part, _ isOnlyLook: Bool) async throws -> Outcome {
         let template = part.template
         if template.isLocked { throw template.error(for: .locked) }
-        let addresses = try await translatingErrors(key: template.keyName) { () throws(BackendError) in
-            try await template.backend.addresses(in: part.namespace)
-        }
+        let addresses = try await translating(template.keyName, await template.backend.addresses(in: part.namespace))
         var outcome = Outcome()
         var names = addresses.map(\.name)[...]
         while !names.isEmpty {
@@ -82,9 +80,7 @@ package struct Resealer: EnginePart, Sendable {
 
     /// Reads slots from the store, not from a cache, and does not verify their seals.
     private func read(_ routes: [Route], _ part: SealedPlaces.Part) async throws -> [StorageProbe] {
-        let probes = try await translatingErrors(key: part.template.keyName) { () throws(BackendError) in
-            try await part.template.backend.read(routes.map(\.address), .fresh)
-        }
+        let probes = try await translating(part.template.keyName, await part.template.backend.read(routes.map(\.address), .fresh))
         return try probes.map(part.template.known)
     }
 

@@ -184,15 +184,15 @@ public actor StorageRouter: EnginePart {
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         if let known = remembered(by: key.memory) {
-            guard !known.isDefault, let box = known.box else { return nil }
-            return unsafeDowncast(box, to: ValueBox<Value>.self).value
+            return known.isDefault ? nil : known.box.map { unsafeDowncast($0, to: ValueBox<Value>.self).value }
         }
         return try await unremembered(key)
     }
 
     /// Returns the value that a key remembers, if it is current.
     private nonisolated func remembered(by memory: KeyMemory) -> RememberedValue? {
-        Task.isCancelled ? nil : slots.routes.remembered(by: memory)
+        let routes = slots.routes
+        return Task.isCancelled || routes.mayHavePolicies ? nil : memory.current(table: routes.id, locks: routes.gate.locks)
     }
 
     /// Reads the value of a key that does not remember it.

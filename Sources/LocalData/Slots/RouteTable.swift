@@ -65,9 +65,6 @@ final class RouteTable: Sendable {
         return ReadMoment(table: id, locks: locks, version: version)
     }
 
-    /// Returns the value that a key remembers, if it is current.
-    func remembered(by memory: KeyMemory) -> RememberedValue? { mayHavePolicies ? nil : memory.current(table: id, locks: gate.locks) }
-
     /// Whether a migration policy may have given a chain to a key.
     var mayHavePolicies: Bool { hasPolicies.load(ordering: .acquiring) }
 

@@ -69,11 +69,14 @@ extension Route {
             if first.gate.isShutDown { throw first.gate.refusal(first.keyName) }
             return routes.map { _ in .locked }
         }
-        let probes = try await translatingErrors(key: first.keyName) { () throws(BackendError) in
-            try await first.backend.read(routes.map(\.address), freshness)
-        }
+        let probes = try await translating(first.keyName, await first.backend.read(routes.map(\.address), freshness))
         var judged: [StorageProbe] = []
         for (route, probe) in zip(routes, probes) { judged.append(try await route.judged(try await route.heeded(probe))) }
         return judged
     }
+}
+
+/// Calls a backend, and converts a `BackendError` to an error that the router may throw.
+package func translating<R>(_ key: String, _ call: @autoclosure () async throws(BackendError) -> R) async throws -> R {
+    do throws(BackendError) { return try await call() } catch { throw StorageError.from(error, key: key) }
 }

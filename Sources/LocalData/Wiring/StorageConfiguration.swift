@@ -346,7 +346,12 @@ public struct StorageConfiguration: Sendable {
         Set(databaseKeySources.values).union(keychain.vault.map { [$0] } ?? []).sorted { $0.description < $1.description }
     }
 
-    package func defaultScope(of kind: StorageDomain.Kind) -> String {
+    /// Returns the domain with its scope, also if it is the default one.
+    package func scoped(_ domain: StorageDomain) -> StorageDomain {
+        StorageDomain(kind: domain.kind, scope: domain.scope ?? defaultScope(of: domain.kind))
+    }
+
+    func defaultScope(of kind: StorageDomain.Kind) -> String {
         switch kind {
         case .userDefaults: userDefaultsName
         case .keychain: applicationID

@@ -20,9 +20,7 @@ extension Wiring {
     package func notePins(_ keys: [(key: SealingKey, source: String)]) async throws {
         let ledger = Self.ledger(configuration, isRestoring: true)
         for key in keys {
-            try await translatingErrors(key: "ledger") { () throws(BackendError) in
-                try await ledger.keyPins.record(key.key.identity, key.source)
-            }
+            try await translating("ledger", await ledger.keyPins.record(key.key.identity, key.source))
         }
         await ledger.close()
     }

@@ -16,7 +16,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     case wrongKey = 78
 
     /// The meaning in words, for the help.
-    package var meaning: String {
+    var meaning: String {
         switch self {
         case .done: "done"
         case .noValue: "no such value, record or entry"

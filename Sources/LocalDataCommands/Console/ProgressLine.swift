@@ -8,15 +8,15 @@ package struct ProgressLine: Sendable {
     }
 
     /// The object that is being processed.
-    package var subject: String
+    let subject: String
     /// The amount that is done.
-    package var done: Int
+    let done: Int
     /// The whole amount; nil if it cannot be determined.
-    package var total: Int?
+    let total: Int?
     /// The unit of both amounts.
-    package var unit: Unit
+    let unit: Unit
     /// The time since the command began to process this amount.
-    package var elapsed: Duration
+    let elapsed: Duration
 
     /// Creates a line.
     package init(_ subject: String, done: Int, total: Int? = nil, unit: Unit, elapsed: Duration) {

@@ -58,16 +58,10 @@ struct KeyringNeed: Sendable {
 extension PlaceOptions {
     /// Returns the programs to check. Without an application and a folder, these are all programs of the session.
     func checkedPrograms() throws -> [CheckedProgram] {
-        guard root == nil, service == nil, applicationID == nil else { return [try checkedProgram()].compactMap(\.self) }
-        guard let session = try configuration().directories else { return [] }
-        let homes = [session.data, session.state].map { parentDirectory(of: parentDirectory(of: $0)) }
-        let files = PosixFileSystem()
-        var names: Swift.Set<String> = []
-        for home in homes {
-            for name in (try? files.list(home)) ?? [] where (try? files.status("\(home)/\(name)/LocalData")) != nil { names.insert(name) }
-        }
+        let isNamed = root != nil || service != nil || applicationID != nil
+        let names = isNamed ? [] : try SessionApplications.ids(withUnnamed: true)
         if names.isEmpty { return [try checkedProgram()].compactMap(\.self) }
-        return try names.sorted().compactMap { (name) -> CheckedProgram? in
+        return try names.compactMap { (name) -> CheckedProgram? in
             var place = self
             place.appID = name
             return try place.checkedProgram()

@@ -29,14 +29,7 @@ struct KeyringCopyOptions: ParsableArguments {
                 throw ValidationError("The domain keychain is not in a keyring here, so no item can be copied.")
             }
             let copy = try await KeyringCopy(domain, configuration, from: bus)
-            do {
-                let answer = try await body(copy)
-                await copy.close()
-                return answer
-            } catch {
-                await copy.close()
-                throw error
-            }
+            return try await ending(copy.close) { try await body(copy) }
         }
     }
 }

@@ -6,12 +6,12 @@ import LocalData
 enum SessionApplications {
     /// Returns the ids of the applications, sorted.
     /// - Throws: ``StorageError`` with `unavailable` when no home folder is known.
-    static func ids() throws -> [String] {
+    static func ids(withUnnamed: Bool = false) throws -> [String] {
         guard let session = try StorageConfiguration.xdg(applicationID: PlaceOptions.unnamed).directories else { return [] }
         var found: Swift.Set<String> = []
         for home in [session.data, session.state].map({ parentDirectory(of: parentDirectory(of: $0)) }) {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: home)) ?? []
-            where name != PlaceOptions.unnamed && FileManager.default.fileExists(atPath: "\(home)/\(name)/LocalData") {
+            where (withUnnamed || name != PlaceOptions.unnamed) && FileManager.default.fileExists(atPath: "\(home)/\(name)/LocalData") {
                 found.insert(name)
             }
         }

@@ -67,6 +67,18 @@ struct StorageUse {
     var creates = false
 }
 
+/// Runs work, and then the end of what it used, also if the work fails.
+func ending<Answer>(_ end: () async throws -> Void, _ work: () async throws -> Answer) async throws -> Answer {
+    do {
+        let answer = try await work()
+        try await end()
+        return answer
+    } catch {
+        try? await end()
+        throw error
+    }
+}
+
 extension StorageOptions {
     func choices() throws -> [String]? { nil }
 
@@ -98,16 +110,11 @@ extension StorageOptions {
             change(&configuration)
             if effect != .reads { try await FolderOwner(configuration).requireUser() }
             let router = StorageRouter(configuration: configuration)
-            do {
+            return try await ending({ try await router.shutdown() }) {
                 for catalog in catalogs ?? [] { try await router.registerCatalog(catalog) }
                 let known = KnownStores(router)
                 if creates { try await known.refuseLost(domains) } else { try await known.require(domains) }
-                let answer = try await body(router)
-                try await router.shutdown()
-                return answer
-            } catch {
-                try? await router.shutdown()
-                throw error
+                return try await body(router)
             }
         }
     }

@@ -34,14 +34,10 @@ struct KeyringItems {
     ///   - kept: The namespace to which an item with other content is moved first.
     ///   - progress: Called with the number of items that are written.
     func write(_ items: [BackupItem], keeping kept: String, _ progress: (Int) -> Void) async throws {
-        let locks = try await translatingErrors(key: service) { () throws(BackendError) in
-            try await StoreLocks([store], deadline: end, runtime: runtime)
-        }
+        let locks = try await translating(service, await StoreLocks([store], deadline: end, runtime: runtime))
         defer { locks.release() }
         for (index, item) in items.enumerated() {
-            try await translatingErrors(key: item.name) { () throws(BackendError) in
-                try await store.restore(item, keeping: kept, deadline: end)
-            }
+            try await translating(item.name, await store.restore(item, keeping: kept, deadline: end))
             progress(index + 1)
         }
     }

@@ -16,9 +16,7 @@ struct StoreFinder: Sendable {
     var hasKeyring: Bool { !configuration.isInMemory && !configuration.plugsIn(.keychain) && !hasVaults }
 
     /// Returns a domain with its scope.
-    func scoped(_ domain: StorageDomain) -> StorageDomain {
-        StorageDomain(kind: domain.kind, scope: domain.scope ?? configuration.defaultScope(of: domain.kind))
-    }
+    func scoped(_ domain: StorageDomain) -> StorageDomain { configuration.scoped(domain) }
 
     /// Whether the stores of a kind are files in the folders of the application.
     func areFiles(_ kind: StorageDomain.Kind) -> Bool {
@@ -37,7 +35,7 @@ struct StoreFinder: Sendable {
         found.formUnion(try await names(in: "\(directories.data)/databases", ".sqlite").map { .encryptedSQLite(database: $0) })
         if hasVaults {
             let vaults = try await names(in: "\(directories.data)/vaults", ".sqlite")
-            found.formUnion(vaults.map { .keychain(service: VaultName.service(of: $0)) })
+            found.formUnion(vaults.map { .keychain(service: SealedVault.service(of: $0)) })
         }
         return found
     }
@@ -48,14 +46,7 @@ struct StoreFinder: Sendable {
         guard !configuration.isInMemory, try configuration.directories != nil else { return [] }
         // A separate router, because the router of the command counts registered keys as used.
         let router = StorageRouter(configuration: configuration)
-        do {
-            let domains = try await router.backing { $0.domains }
-            try? await router.shutdown()
-            return domains
-        } catch {
-            try? await router.shutdown()
-            throw error
-        }
+        return try await ending({ try? await router.shutdown() }) { try await router.backing { $0.domains } }
     }
 
     /// Returns the keyring services that store the sealing keys of the application.
@@ -90,23 +81,5 @@ struct StoreFinder: Sendable {
                 do throws(FileError) { return try runtime.files.list(folder) } catch { throw error.backendError() }
             }
         }
-    }
-}
-
-/// The file names of sealed vaults.
-enum VaultName {
-    /// Returns the keyring service whose vault has a file name: "v-" and the service, in which some bytes are an underscore and two
-    /// hexadecimal digits. See `Docs/Formats.md`.
-    static func service(of name: String) -> String {
-        var (bytes, rest) = ([UInt8](), Array(name.utf8.dropFirst(2))[...])
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "_"), let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-                bytes.append(byte)
-                continue
-            }
-            bytes.append(escaped)
-            rest = rest.dropFirst(2)
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -72,9 +72,7 @@ struct Records<Options: StorageOptions>: AsyncParsableCommand {
         var damaged = 0
         var cursor: StorageCursor?
         repeat {
-            let page = try await translatingErrors(key: collection) { [cursor] () throws(BackendError) in
-                try await store.page(query, after: cursor, limit: 256)
-            }
+            let page = try await translating(collection, await store.page(query, after: cursor, limit: 256))
             for entry in page.entries {
                 if let record = entry.record { records.append(ShownRecord(entry.address.name, record.metadata)) } else { damaged += 1 }
             }
@@ -87,9 +85,7 @@ struct Records<Options: StorageOptions>: AsyncParsableCommand {
 
     /// Throws for a collection that never had a record. A collection whose records were removed still has tombstones.
     private func requireCollection(_ router: StorageRouter, _ store: any StorageBackend, _ domain: StorageDomain) async throws {
-        let removed = try await translatingErrors(key: collection) { () throws(BackendError) in
-            try await store.addresses(in: .records(of: collection))
-        }
+        let removed = try await translating(collection, await store.addresses(in: .records(of: collection)))
         if !removed.isEmpty { return }
         let known = try await CollectionNames(router: router, catalogs: place.catalogs ?? []).find(in: domain)
         if known.names.contains(collection) { return }

@@ -24,8 +24,7 @@
             guard let inserter else {
                 statements = try DatabaseParts.statements(part)
                 guard statements.starts(with: DatabaseFormat.schema) else { throw DatabaseParts.damage }
-                let connection: Connection
-                do throws(SQLiteFault) { connection = try Connection.inMemory() } catch { throw error.backendError() }
+                let connection = try onDatabase { () throws(SQLiteFault) in try Connection.inMemory() }
                 inserter = try RowInserter(statements, in: connection)
                 small = connection
                 return

@@ -31,49 +31,31 @@
         func listing(
             in namespace: StorageNamespace, _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool
         ) throws(BackendError) -> StorageListing? {
-            let result = open.withLock { open -> Result<StorageListing?, BackendError> in
-                Result { () throws(BackendError) in
-                    guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
-                    return try atOneMoment(session, connection) { () throws(Interruption) in
-                        try list(namespace, session, connection, isWanted)
-                    }
-                }
+            try reading(session, isCurrent) { (pages) throws(Interruption) in
+                try list(namespace, session, pages.database, isWanted)
             }
-            return try result.get()
         }
 
         /// Returns whether the rows match the sealed state, which has their number and a keyed sum over them; nil in
         /// the same cases as ``listing(in:_:isCurrent:isWanted:)``.
         func hasRowsAsWritten(_ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool) throws(BackendError) -> Bool? {
-            let result = open.withLock { open -> Result<Bool?, BackendError> in
-                Result { () throws(BackendError) in
-                    guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
-                    return try atOneMoment(session, connection) { () throws(Interruption) in
-                        try IntegrityCheck(session: session, connection: connection).hasRowsAsWritten { (_) throws(Interruption) in
-                            if isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
-                        }
-                    }
+            try reading(session, isCurrent) { (pages) throws(Interruption) in
+                try IntegrityCheck(session: session, connection: pages.database).hasRowsAsWritten { (_) throws(Interruption) in
+                    if isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
                 }
             }
-            return try result.get()
         }
 
         /// Checks everything in the database; nil in the same cases as ``listing(in:_:isCurrent:isWanted:)``.
         func check(
             _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool, progress: (IntegrityProgress) -> Void
         ) throws(BackendError) -> IntegrityReport? {
-            let result = open.withLock { open -> Result<IntegrityReport?, BackendError> in
-                Result { () throws(BackendError) in
-                    guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
-                    return try atOneMoment(session, connection) { () throws(Interruption) in
-                        try IntegrityCheck(session: session, connection: connection).report { (done) throws(Interruption) in
-                            if isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
-                            if let done { progress(done) }
-                        }
-                    }
+            try reading(session, isCurrent) { (pages) throws(Interruption) in
+                try IntegrityCheck(session: session, connection: pages.database).report { (done) throws(Interruption) in
+                    if isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
+                    if let done { progress(done) }
                 }
             }
-            return try result.get()
         }
 
         /// Returns the damage at a location, which the user identified by a damage handle. The array is empty if there
@@ -221,16 +203,11 @@
             _ session: DatabaseSession, _ isCurrent: () -> Bool, _ open: inout Open?
         ) throws(BackendError) -> Open? {
             if let known = open { return known.file == session.file ? known : nil }
-            let connection: Connection
-            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
+            let connection = try onDatabase { () throws(SQLiteFault) in try Connection.reading(path) }
             guard isCurrent() else { return nil }
-            do throws(SQLiteFault) {
-                let made = Open(connection: connection, file: session.file, pages: try PageReader(connection))
-                open = made
-                return made
-            } catch {
-                throw error.backendError()
-            }
+            let pages = try onDatabase { () throws(SQLiteFault) in try PageReader(connection) }
+            open = Open(connection: connection, file: session.file, pages: pages)
+            return open
         }
 
         /// Ends a running listing and closes the connection.

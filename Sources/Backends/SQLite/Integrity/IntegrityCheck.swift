@@ -179,12 +179,7 @@
         }
 
         private func exists(_ entry: Statement, _ label: [UInt8], _ slot: [UInt8]) throws(Interruption) -> Bool {
-            try run { () throws(SQLiteFault) in
-                defer { entry.reset() }
-                try entry.bind(label, at: 1)
-                try entry.bind(slot, at: 2)
-                return try entry.step()
-            }
+            try run { () throws(SQLiteFault) in try entry.hasRow(label, slot) }
         }
     }
 #endif

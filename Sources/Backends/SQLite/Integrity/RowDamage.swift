@@ -108,12 +108,7 @@
 
         /// Returns whether a slot has a row under any of the keys.
         func isOccupied(_ slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> Bool {
-            for key in [keyset.active] + keyset.decryptOnly {
-                switch try find(slot, key, keyset, inTransaction: true) {
-                case .absent, .needsTransaction: continue
-                case .found: return true
-                }
-            }
+            for key in keyset.all { if case .found = try find(slot, key, keyset, inTransaction: true) { return true } }
             return false
         }
 
@@ -146,8 +141,7 @@
         func deleteDamage(_ place: DamagePlace, _ keyset: Keyset) throws(BackendError) -> Bool {
             switch place {
             case .row(let id, _):
-                let found: (row: DamagedSlot, slot: [UInt8]?)?
-                do throws(SQLiteFault) { found = try finder.damage(at: id, keyset) } catch { throw error.backendError() }
+                let found = try onDatabase { () throws(SQLiteFault) in try finder.damage(at: id, keyset) }
                 guard let found, found.row.handle == place.handle else { return false }
                 try delete(at: id)
                 try purgeLabels(leadingTo: id, found.slot, keyset)
@@ -156,9 +150,7 @@
                 try rebuildLabels(keyset)
             case .label(let label, let slot):
                 guard let labels, try labels.hasEntry(label, slot) else { return false }
-                do throws(SQLiteFault) { guard try finder.isStray(label, slot, keyset) else { return false } } catch {
-                    throw error.backendError()
-                }
+                guard try onDatabase({ () throws(SQLiteFault) in try finder.isStray(label, slot, keyset) }) else { return false }
                 try labels.drop(label, slot, keyset)
             }
             return true
@@ -174,8 +166,7 @@
                 candidates.insert(named)
             }
             for candidate in candidates {
-                let isOccupied: Bool
-                do throws(SQLiteFault) { isOccupied = try finder.isOccupied(candidate, keyset) } catch { throw error.backendError() }
+                let isOccupied = try onDatabase { () throws(SQLiteFault) in try finder.isOccupied(candidate, keyset) }
                 if !isOccupied { try labels.purge(candidate, keyset) }
             }
         }

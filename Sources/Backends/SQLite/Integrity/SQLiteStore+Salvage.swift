@@ -50,21 +50,11 @@
         fileprivate func deleteDamage(
             _ place: DamagePlace, _ session: DatabaseSession, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool? {
-            try locked(deadline: deadline) { () throws(BackendError) -> Bool? in
-                guard let writer = try writer(deadline: deadline) else { return nil }
-                var isDeleted: Bool?
-                try writer.transaction(deadline: deadline) { header in
-                    session.file == writer.file && session.header == header ? session.keyset : nil
-                } _: { (rows) throws(BackendError) in
-                    let deleted = try rows.deleteDamage(place, session.keyset)
-                    isDeleted = deleted
-                    return deleted
-                }
-                if isDeleted == true {
-                    try confirm(writer.file)
-                    writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
-                }
-                return isDeleted
+            try transaction(deadline: deadline) { file, header in
+                session.file == file && session.header == header ? session.keyset : nil
+            } _: { (rows) throws(BackendError) in
+                let isDeleted = try rows.deleteDamage(place, session.keyset)
+                return (isDeleted, isChanged: isDeleted)
             }
         }
     }

@@ -24,11 +24,9 @@
                 let draft = "\(directory)/\(draftPrefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
                 // Check again, because the lock files exist now.
                 try requireTrust()
-                do throws(FileError) {
+                try onFiles { (files) throws(FileError) in
                     try removeDrafts()
                     try files.create(draft, [])
-                } catch {
-                    throw error.backendError()
                 }
                 defer { try? removeDrafts() }
                 let database = runtime.randomBytes(Keyset.databaseLength)
@@ -36,13 +34,11 @@
                     database: database, formats: [SealedRow.format], kek: kek, source: source, randomBytes: runtime.randomBytes)
                 let header = DatabaseHeader(database: database, context: context, keys: keys, tagged: keyset)
                 try write(header, try keyset.active.seal(CommitState(header: header.tag), runtime.randomBytes), to: draft)
-                do throws(FileError) {
+                try onFiles { (files) throws(FileError) in
                     try files.synchronizeFile(draft)
                     try files.link(draft, to: path)
                     try files.remove(draft)
                     try files.synchronizeDirectory(directory)
-                } catch {
-                    throw error.backendError()
                 }
             }
         }
@@ -50,7 +46,7 @@
         /// Writes the schema and the header into a draft. SQLite uses a rollback journal for this, so the draft is a
         /// single file once the connection is closed. The next connection uses a write-ahead log.
         private func write(_ header: DatabaseHeader, _ state: [UInt8], to draft: String) throws(BackendError) {
-            do throws(SQLiteFault) {
+            try onDatabase { () throws(SQLiteFault) in
                 let connection = try Connection(path: draft, leavesLog: false)
                 defer { connection.close() }
                 for setting in [
@@ -63,8 +59,6 @@
                 try header.write(to: connection)
                 try connection.insert("INSERT INTO state VALUES (1, ?1)", [[.bytes(state)]])
                 try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
-            } catch {
-                throw error.backendError()
             }
         }
 

@@ -8,7 +8,7 @@
         /// lock file of the database is in a folder that each program configures.
         static func neighborLock(of path: String) -> String { path + "-lock" }
 
-        private func onFiles<R>(_ work: (any FileSystem) throws(FileError) -> R) throws(BackendError) -> R {
+        func onFiles<R>(_ work: (any FileSystem) throws(FileError) -> R) throws(BackendError) -> R {
             do throws(FileError) { return try work(files) } catch { throw error.backendError() }
         }
 

@@ -138,8 +138,7 @@
                 return again
             }
             try requireTrust()
-            let connection: Connection
-            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
+            let connection = try onDatabase { () throws(SQLiteFault) in try Connection.reading(path) }
             guard try fileID() == file else {
                 throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
             }
@@ -166,8 +165,7 @@
         /// an incomplete page as if it were complete.
         private func checkLength(_ connection: Connection) throws(BackendError) {
             let length = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
-            let file: FileStatus?
-            do throws(FileError) { file = try files.status(path) } catch { throw error.backendError() }
+            let file = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let file, file.size < length, try !hasLog() else { return }
             throw BackendError(.corrupted, "The database \(path) was cut off. Restore it from a backup; nothing was changed.")
         }
@@ -182,13 +180,8 @@
         /// - Throws: ``BackendError`` with `unavailable` if a symbolic link to a missing target leads to the path, and
         ///   other errors.
         func fileID() throws(BackendError) -> FileID? {
-            let (file, log, journal): (FileStatus?, FileStatus?, FileStatus?)
-            do throws(FileError) {
-                file = try files.status(path)
-                log = try files.status(path + "-wal")
-                journal = try files.status(path + "-journal")
-            } catch {
-                throw error.backendError()
+            let (file, log, journal) = try onFiles { (files) throws(FileError) in
+                (try files.status(path), try files.status(path + "-wal"), try files.status(path + "-journal"))
             }
             // SQLite would apply a rollback journal before it reads the database, and delete a file that the journal
             // names.
@@ -257,8 +250,7 @@
         }
 
         private func secondConnection(_ file: FileID) throws(BackendError) -> Connection {
-            let connection: Connection
-            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
+            let connection = try onDatabase { () throws(SQLiteFault) in try Connection.reading(path) }
             try connection.checkFormat()
             guard try fileID() == file else {
                 throw BackendError(.unavailable, "The database was replaced by another file. Try again.")
@@ -341,9 +333,7 @@
 
         /// Returns whether there is a log with content.
         func hasLog() throws(BackendError) -> Bool {
-            do throws(FileError) { return try files.status(path + "-wal").map { $0.size > 0 } ?? false } catch {
-                throw error.backendError()
-            }
+            try onFiles { (files) throws(FileError) in try files.status(path + "-wal").map { $0.size > 0 } ?? false }
         }
 
         // MARK: Closing

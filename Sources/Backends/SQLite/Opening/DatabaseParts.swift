@@ -125,9 +125,7 @@
         init(_ statements: [String], in connection: Connection) throws(BackendError) {
             self.connection = connection
             self.statements = statements
-            do throws(SQLiteFault) { for statement in statements { try connection.execute(statement) } } catch {
-                throw error.backendError()
-            }
+            try onDatabase { () throws(SQLiteFault) in for statement in statements { try connection.execute(statement) } }
         }
 
         func insert(_ row: DatabaseParts.Row) throws(BackendError) {

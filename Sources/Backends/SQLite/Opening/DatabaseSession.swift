@@ -192,11 +192,8 @@
         /// Prepares the statements.
         /// - Parameter tag: The header's tag. While it is unchanged, header and data keys are unchanged.
         init(_ database: Connection, tag: [UInt8]) throws(BackendError) {
-            do throws(SQLiteFault) {
-                finder = try RowFinder(database)
-                header = try database.keptStatement(DatabaseFormat.tagQuery)
-            } catch {
-                throw error.backendError()
+            (finder, header) = try onDatabase { () throws(SQLiteFault) in
+                (try RowFinder(database), try database.keptStatement(DatabaseFormat.tagQuery))
             }
             self.tag = tag
             schemaChanges = finder.schemaChanges

@@ -78,4 +78,9 @@
                 .corrupted, "A row is larger than any that this library writes. Restore the database from a backup; nothing was changed.")
         }
     }
+
+    /// Uses SQLite, and throws a fault as an error of the backend.
+    func onDatabase<R>(_ work: () throws(SQLiteFault) -> R) throws(BackendError) -> R {
+        do throws(SQLiteFault) { return try work() } catch { throw error.backendError() }
+    }
 #endif

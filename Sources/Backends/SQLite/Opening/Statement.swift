@@ -58,6 +58,19 @@
             try check(bytes.withUnsafeBytes { bind($0, at: place, transient) })
         }
 
+        /// Binds the first two parameters to bytes, which SQLite copies.
+        func bind(_ first: [UInt8], _ second: [UInt8]) throws(SQLiteFault) {
+            try bind(first, at: 1)
+            try bind(second, at: 2)
+        }
+
+        /// Returns whether there is a row for two parameters. The statement is reset.
+        func hasRow(_ first: [UInt8], _ second: [UInt8]) throws(SQLiteFault) -> Bool {
+            defer { reset() }
+            try bind(first, second)
+            return try step()
+        }
+
         /// Binds bytes without copying them. They must stay valid until ``clearBindings()``.
         func bind(lent bytes: UnsafeRawBufferPointer, at place: Int32) throws(SQLiteFault) { try check(bind(bytes, at: place, nil)) }
 

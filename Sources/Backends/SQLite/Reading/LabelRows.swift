@@ -81,9 +81,8 @@
             guard let labels else { return }
             var kept: [(label: [UInt8], slot: [UInt8], key: DataKey)] = []
             for entry in try labels.entries() where entry.slot.count == DataKey.slotLength {
-                do throws(SQLiteFault) { guard try finder.damage(of: entry.slot, keyset) != nil else { continue } } catch {
-                    throw error.backendError()
-                }
+                let damage = try onDatabase { () throws(SQLiteFault) in try finder.damage(of: entry.slot, keyset) }
+                if damage == nil { continue }
                 kept.append((entry.label, entry.slot, try labels.key(of: entry.label, keyset) ?? keyset.active))
             }
             try labels.clear()

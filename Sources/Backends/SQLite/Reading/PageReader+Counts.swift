@@ -28,10 +28,7 @@
         func isWhole(_ label: [UInt8], _ keyset: Keyset) throws(Interruption) -> Bool {
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for key in [keyset.active] + keyset.decryptOnly {
-                try bind { () throws(SQLiteFault) in
-                    try statement.bind(label, at: 1)
-                    try statement.bind([], at: 2)
-                }
+                try bind { () throws(SQLiteFault) in try statement.bind(label, []) }
                 defer { statement.reset() }
                 var all = CountedSum()
                 while try step(statement) { all.add(key.term(of: statement.bytes(0), under: label)) }

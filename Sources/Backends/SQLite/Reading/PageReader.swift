@@ -175,10 +175,7 @@
             var isWhole = start.walked?.isWhole ?? true
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for source in start.sources {
-                try bind { () throws(SQLiteFault) in
-                    try statement.bind(source.label, at: 1)
-                    try statement.bind(start.slot, at: 2)
-                }
+                try bind { () throws(SQLiteFault) in try statement.bind(source.label, start.slot) }
                 start.slot = []
                 defer { statement.reset() }
                 var walk = PageCursor.Walked(mark: [], isWhole: isWhole)
@@ -251,10 +248,7 @@
             }
             let label = key.label(of: Label.days(query.namespace).fields)
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
-            try bind { () throws(SQLiteFault) in
-                try statement.bind(label, at: 1)
-                try statement.bind([], at: 2)
-            }
+            try bind { () throws(SQLiteFault) in try statement.bind(label, []) }
             var met = PageCursor.Walked(mark: try mark(of: label), isWhole: true)
             defer { statement.reset() }
             var days: [Int64] = []
@@ -319,10 +313,7 @@
         /// Returns whether a label has an entry at a slot or before it.
         private func hasEntry(_ label: [UInt8], upTo slot: [UInt8]) throws(Interruption) -> Bool {
             let statement = try kept(&earlier, "SELECT 1 FROM labels WHERE label = ?1 AND slot <= ?2 LIMIT 1")
-            try bind { () throws(SQLiteFault) in
-                try statement.bind(label, at: 1)
-                try statement.bind(slot, at: 2)
-            }
+            try bind { () throws(SQLiteFault) in try statement.bind(label, slot) }
             defer { statement.reset() }
             return try step(statement)
         }
@@ -341,9 +332,7 @@
                     guard session.header.isIndexed else { return nil }
                     let statement = try database.statement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2")
                     defer { statement.finalize() }
-                    try statement.bind(label, at: 1)
-                    try statement.bind(slot, at: 2)
-                    guard try statement.step(), try finder.isStray(label, slot, session.keyset) else { return nil }
+                    guard try statement.hasRow(label, slot), try finder.isStray(label, slot, session.keyset) else { return nil }
                     return Self.stray(label, slot, "names no value that has the label").corruption
                 }
             } catch {

@@ -262,11 +262,9 @@
             if try hasLog() { _ = try writer(deadline: deadline) }
             // Open the log only. Closing a descriptor of the database itself would release the locks that SQLite holds
             // on it.
-            do throws(FileError) {
+            try onFiles { (files) throws(FileError) in
                 try synchronizeLog()
                 try files.synchronizeDirectory(parentDirectory(of: path))
-            } catch {
-                throw error.backendError()
             }
             // Without a log there is no transaction to overwrite.
             guard try hasLog() else { return }

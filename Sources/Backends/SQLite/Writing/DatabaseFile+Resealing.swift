@@ -29,22 +29,38 @@
         func reseal(
             from id: Int64, limit: Int, _ session: DatabaseSession, deadline: MonotonicInstant
         ) throws(BackendError) -> Resealed? {
-            try locked(deadline: deadline) { () throws(BackendError) -> Resealed? in
+            try transaction(deadline: deadline) { file, header in
+                !isLocked && session.file == file && session.header == header ? session.keyset : nil
+            } _: { (rows) throws(BackendError) in
+                let part = try reseal(from: id, limit, rows)
+                return (part, isChanged: part.rows > 0)
+            }
+        }
+
+        /// Runs one transaction under the lock. After a change, it confirms that the file was not replaced, and scrubs the log.
+        /// - Parameters:
+        ///   - keyset: Returns the keys for the header of a file; nil to do nothing.
+        ///   - body: Returns the result, and whether it changed something.
+        /// - Returns: The result; nil if there is no file or no keyset.
+        func transaction<R>(
+            deadline: MonotonicInstant, keyset: (FileID, DatabaseHeader) -> Keyset?,
+            _ body: (DatabaseWriter.Rows) throws(BackendError) -> (result: R, isChanged: Bool)
+        ) throws(BackendError) -> R? {
+            try locked(deadline: deadline) { () throws(BackendError) -> R? in
                 guard let writer = try writer(deadline: deadline) else { return nil }
-                var result: Resealed?
-                try writer.transaction(deadline: deadline) { header in
-                    !isLocked && session.file == writer.file && session.header == header ? session.keyset : nil
+                var done: (result: R, isChanged: Bool)?
+                try writer.transaction(deadline: deadline) {
+                    keyset(writer.file, $0)
                 } _: { (rows) throws(BackendError) in
-                    let part = try reseal(from: id, limit, rows)
-                    result = part
-                    return part.rows > 0
+                    let made = try body(rows)
+                    done = made
+                    return made.isChanged
                 }
-                guard let part = result else { return nil }
-                if part.rows > 0 {
+                if done?.isChanged == true {
                     try confirm(writer.file)
                     writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
                 }
-                return part
+                return done?.result
             }
         }
 
@@ -79,38 +95,30 @@
         func reidentify(
             _ header: DatabaseHeader, _ change: HeaderChange, deadline: MonotonicInstant, onProgress: () -> Void
         ) throws(BackendError) -> Bool {
-            try locked(deadline: deadline) { () throws(BackendError) -> Bool in
-                guard let writer = try writer(deadline: deadline) else { return false }
-                var isDone = false
-                try writer.transaction(deadline: deadline) { current in
-                    current == header ? change.before : nil
-                } _: { (rows) throws(BackendError) in
-                    rows.keyset = Keyset(replacing: change.before, by: change.after)
-                    var (id, hasMoved) = (Int64.min, false)
-                    while true {
-                        let part = try reseal(from: id, Self.partLength, rows)
-                        onProgress()
-                        hasMoved = hasMoved || part.rows > 0
-                        if let next = part.next {
-                            id = next
-                        } else if hasMoved {
-                            (id, hasMoved) = (.min, false)
-                        } else {
-                            break
-                        }
+            let isDone = try transaction(deadline: deadline) { _, current in
+                current == header ? change.before : nil
+            } _: { (rows) throws(BackendError) in
+                rows.keyset = Keyset(replacing: change.before, by: change.after)
+                var (id, hasMoved) = (Int64.min, false)
+                while true {
+                    let part = try reseal(from: id, Self.partLength, rows)
+                    onProgress()
+                    hasMoved = hasMoved || part.rows > 0
+                    if let next = part.next {
+                        id = next
+                    } else if hasMoved {
+                        (id, hasMoved) = (.min, false)
+                    } else {
+                        break
                     }
-                    for key in rows.keyset.decryptOnly { try rows.labels?.purge(key) }
-                    try rows.replaceHeader(change.header, change.after)
-                    rows.state.reidentify()
-                    rows.hasRemoved = true
-                    isDone = true
-                    return true
                 }
-                guard isDone else { return false }
-                try confirm(writer.file)
-                writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
-                return true
+                for key in rows.keyset.decryptOnly { try rows.labels?.purge(key) }
+                try rows.replaceHeader(change.header, change.after)
+                rows.state.reidentify()
+                rows.hasRemoved = true
+                return (true, isChanged: true)
             }
+            return isDone == true
         }
 
         /// The maximum number of rows to check before progress is reported.
@@ -221,12 +229,10 @@
 
         /// Returns the row that a read of this name would find; nil if it would find none.
         fileprivate func row(of address: StorageAddress) throws(BackendError) -> RowFinder.Found? {
-            do throws(SQLiteFault) {
-                guard case .found(let row) = try finder.find(address, keyset, inTransaction: true, computesTerm: true) else { return nil }
-                return row
-            } catch {
-                throw error.backendError()
+            let found = try onDatabase { () throws(SQLiteFault) in
+                try finder.find(address, keyset, inTransaction: true, computesTerm: true)
             }
+            return if case .found(let row) = found { row } else { nil }
         }
 
         /// Returns whether any row was sealed with this key, according to the key id in the row.

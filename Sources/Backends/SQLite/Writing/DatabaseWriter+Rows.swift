@@ -110,12 +110,8 @@
             /// Returns the row at an id; nil if there is none. A row without a slot counts as being at its home id, so
             /// it is not moved.
             private func row(at id: Int64) throws(BackendError) -> Place? {
-                do throws(SQLiteFault) {
-                    return try finder.row(at: id) { row in
-                        Place(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
-                    }
-                } catch {
-                    throw error.backendError()
+                try onDatabase { () throws(SQLiteFault) in
+                    try finder.row(at: id) { row in Place(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id) }
                 }
             }
         }

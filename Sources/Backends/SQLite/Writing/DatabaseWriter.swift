@@ -76,8 +76,7 @@
             randomBytes = runtime.randomBytes
             let patience = Patience(runtime.clock, deadline)
             self.patience = patience
-            let connection: Connection
-            do throws(SQLiteFault) { connection = try Connection(path: path) { patience.wait() } } catch { throw error.backendError() }
+            let connection = try onDatabase { () throws(SQLiteFault) in try Connection(path: path) { patience.wait() } }
             // Check the format first, because a file of another program must not be changed.
             try connection.checkFormat()
             // A copy that was made with SQLite's own tools may have lost the journal mode.
@@ -85,13 +84,10 @@
                 throw BackendError(.accessDenied, "The database cannot have a write-ahead log. Check the permissions of its folder.")
             }
             connection.countLogPages()
-            do throws(SQLiteFault) {
-                let tools = Tools(
-                    connection: connection, finder: try RowFinder(connection), statements: try WriterStatements(connection))
-                state = Mutex(State(tools: tools, mustScrub: hasLog))
-            } catch {
-                throw error.backendError()
+            let tools = try onDatabase { () throws(SQLiteFault) in
+                Tools(connection: connection, finder: try RowFinder(connection), statements: try WriterStatements(connection))
             }
+            state = Mutex(State(tools: tools, mustScrub: hasLog))
         }
 
         /// Runs work with the connection, for one caller at a time.
@@ -223,18 +219,15 @@
         /// Ends a transaction that has changed nothing. The log may contain a complete transaction that is not in the
         /// log's index. Then this call commits the unchanged first page, which overwrites that transaction.
         private static func endUnchanged(_ tools: Tools) throws(BackendError) {
-            let isUnnamed: Bool
-            do throws(SQLiteFault) { isUnnamed = try tools.connection.hasUnnamedTransaction() } catch { throw error.backendError() }
+            let isUnnamed = try onDatabase { () throws(SQLiteFault) in try tools.connection.hasUnnamedTransaction() }
             guard isUnnamed else { return tools.statements.undoTransaction() }
             // A call that failed may have made changes in this transaction. They must not be committed.
             tools.statements.undoTransaction()
-            do throws(SQLiteFault) {
+            try onDatabase { () throws(SQLiteFault) in
                 try tools.statements.beginTransaction()
                 // SQLite writes the page that contains this number, although the number does not change.
                 // Reason: "A transaction that no index names is overwritten" in Docs/Decisions/LocksAndCommits.md.
                 try tools.connection.execute("PRAGMA user_version = \(DatabaseFormat.number)")
-            } catch {
-                throw error.backendError()
             }
             do throws(SQLiteFault) { try tools.statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
         }
@@ -259,8 +252,7 @@
 
         /// Checks the database and returns its header. The check is repeated only after another connection has written.
         private static func checkedHeader(_ tools: Tools, _ state: inout State) throws(BackendError) -> DatabaseHeader {
-            let version: Int
-            do throws(SQLiteFault) { version = try tools.statements.dataVersion() } catch { throw error.backendError() }
+            let version = try onDatabase { () throws(SQLiteFault) in try tools.statements.dataVersion() }
             if let (checked, header) = state.checked, checked == version { return header }
             try tools.connection.checkFormat()
             let header = try DatabaseHeader(reading: tools.connection)

@@ -80,24 +80,15 @@
         private func column(_ statement: Statement, _ parameter: [UInt8]) throws(BackendError) -> [[UInt8]] {
             defer { statement.reset() }
             var values: [[UInt8]] = []
-            do throws(SQLiteFault) {
+            try onDatabase { () throws(SQLiteFault) in
                 try statement.bind(parameter, at: 1)
                 while try statement.step() { values.append(statement.bytes(0)) }
-            } catch {
-                throw error.backendError()
             }
             return values
         }
 
         func hasEntry(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
-            defer { entry.reset() }
-            do throws(SQLiteFault) {
-                try entry.bind(label, at: 1)
-                try entry.bind(slot, at: 2)
-                return try entry.step()
-            } catch {
-                throw error.backendError()
-            }
+            try onDatabase { () throws(SQLiteFault) in try entry.hasRow(label, slot) }
         }
 
         /// Returns every slot that has a label. Reads the whole table.
@@ -108,12 +99,9 @@
         }
 
         private func run(_ statement: Statement, _ first: [UInt8], _ second: [UInt8]) throws(BackendError) {
-            do throws(SQLiteFault) {
-                try statement.bind(first, at: 1)
-                try statement.bind(second, at: 2)
+            try onDatabase { () throws(SQLiteFault) in
+                try statement.bind(first, second)
                 try statement.run()
-            } catch {
-                throw error.backendError()
             }
         }
     }

@@ -39,8 +39,7 @@
                 current = known.state
                 return
             }
-            let sealed: [UInt8]?
-            do throws(SQLiteFault) { sealed = try statements.state() } catch { throw error.backendError() }
+            let sealed = try onDatabase { () throws(SQLiteFault) in try statements.state() }
             let key = keyset.active
             if let known, known.sealed == sealed, known.key == key.id {
                 current = known.state
@@ -123,9 +122,7 @@
 
         /// Returns the term of the row at an id; nil if there is no row, or the row has no term.
         func term(at id: Int64) throws(BackendError) -> [UInt8]? {
-            do throws(SQLiteFault) { return try finder.row(at: id) { $0.term(keyset) }.flatMap(\.self) } catch {
-                throw error.backendError()
-            }
+            try onDatabase { () throws(SQLiteFault) in try finder.row(at: id) { $0.term(keyset) }.flatMap(\.self) }
         }
 
         /// Replaces header and keys. Subtracts the terms of the rows whose key the new header destroys.

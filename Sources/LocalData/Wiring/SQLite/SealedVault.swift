@@ -3,7 +3,7 @@ import Sealing
 
 /// Creates sealed vaults, one for each keyring service. A vault is an encrypted database that replaces a keyring, for a
 /// program without a user session.
-struct SealedVault {
+package struct SealedVault {
     /// The source of the vault's key.
     let source: KeySourceReference
 
@@ -48,19 +48,17 @@ struct SealedVault {
         return "v-" + name
     }
 
-    #if SQLite
-        /// Returns the service that belongs to the name of a database.
-        static func service(of name: String) -> String {
-            var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
-            while let byte = rest.popFirst() {
-                guard byte == UInt8(ascii: "_"), let escaped = BackendContract.bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
-                    bytes.append(byte)
-                    continue
-                }
-                bytes += escaped
-                rest = rest.dropFirst(2)
+    /// Returns the service that belongs to the name of a database.
+    package static func service(of name: String) -> String {
+        var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "_"), let escaped = BackendContract.bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
+                bytes.append(byte)
+                continue
             }
-            return String(decoding: bytes, as: UTF8.self)
+            bytes += escaped
+            rest = rest.dropFirst(2)
         }
-    #endif
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }
