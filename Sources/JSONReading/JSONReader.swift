@@ -3,9 +3,9 @@ import Synchronization
 
 /// Decodes values from JSON in one pass over the bytes. That takes a quarter of the time of `JSONDecoder`.
 ///
-/// It returns only values that `JSONDecoder` returns too, and leaves all other documents to it: those with an error, and
-/// those with a rare form. Rare forms are escapes, exponents, more than 15 digits, names that are not ASCII, names that
-/// occur twice, and the types `Data`, `URL`, `Decimal` and `Float`.
+/// It returns only values that `JSONDecoder` returns too, and leaves all other documents to it: those in which a type meets
+/// an error, also if it catches it, and those with a rare form. Rare forms are escapes, exponents, numbers of more than 16
+/// characters, names that are not ASCII, names that occur twice, and the types `Data`, `URL`, `Decimal` and `Float`.
 /// Reason: "JSON is decoded in one pass" in Docs/Decisions/Stores.md.
 package enum JSONReader {
     /// The types whose documents were left to `JSONDecoder`. They are not tried again.
@@ -28,9 +28,12 @@ package enum JSONReader {
     /// - Returns: The value; nil if the document is left to `JSONDecoder`. Also whether that is because of its type.
     static func read<Value: Decodable>(_ type: Value.Type, in data: Data) -> (value: Value?, isLeft: Bool) {
         guard let map = JSONMap(Array(data)) else { return (nil, false) }
-        let reading = Reading(map)
+        var reading = Reading(map)
         let value = try? reading.value(type, at: 0)
-        return (reading.hasGivenUp ? nil : value, reading.hasGivenUp)
+        // A value may keep its decoder, and decode a part later.
+        let isOver = isKnownUniquelyReferenced(&reading)
+        let isSure = isOver && !reading.hasGivenUp && !reading.hasThrown
+        return (isSure ? value : nil, !isOver || reading.hasGivenUp || reading.hasThrown && value != nil)
     }
 }
 
@@ -39,18 +42,27 @@ private struct NotRead: Error {}
 
 /// One decoding of a document.
 ///
-/// A type may catch the errors of its properties, and take another value instead. So the reading remembers whether it
-/// threw an error where `JSONDecoder` may not. Its value is then not used.
+/// A type may catch the errors of its properties, and take another value instead, which can depend on the kind of the
+/// error. So a reading that has thrown an error has no value.
 private final class Reading: @unchecked Sendable {
     // Safe to share between tasks: decoding uses it on one thread.
     let map: JSONMap
+    /// Whether the type is left to `JSONDecoder`.
     private(set) var hasGivenUp = false
+    /// Whether an error was thrown.
+    private(set) var hasThrown = false
 
     init(_ map: JSONMap) { self.map = map }
 
-    /// Returns the error for what `JSONDecoder` may be able to decode.
+    /// Returns the error for a type that only `JSONDecoder` can decode.
     func giveUp() -> NotRead {
         hasGivenUp = true
+        return NotRead()
+    }
+
+    /// Returns the error for a value that is wrong or rare.
+    func failure() -> NotRead {
+        hasThrown = true
         return NotRead()
     }
 
@@ -61,14 +73,14 @@ private final class Reading: @unchecked Sendable {
     }
 
     private func known<Value>(_ value: Value?) throws -> Value {
-        guard let value else { throw giveUp() }
+        guard let value else { throw failure() }
         return value
     }
 
     func kind(of node: Int) -> JSONMap.Kind { map.nodes[node].kind }
 
-    /// Throws for a value of another kind. `JSONDecoder` throws, too.
-    func require(_ isExpected: Bool) throws { if !isExpected { throw NotRead() } }
+    /// Throws for a value of another kind.
+    func require(_ isExpected: Bool) throws { if !isExpected { throw failure() } }
 
     func flag(_ node: Int) throws -> Bool {
         try require(kind(of: node) == .yes || kind(of: node) == .no)
@@ -97,7 +109,8 @@ private final class Reading: @unchecked Sendable {
         if type == Bool.self { return try known(flag(node) as? Value) }
         // `JSONDecoder` does not use the initializers of these types.
         if type == Data.self || type == URL.self || type == Decimal.self { throw giveUp() }
-        return try Value(from: NodeDecoder(reading: self, node: node))
+        // The type may be a subclass of `Value`.
+        return try type.init(from: NodeDecoder(reading: self, node: node))
     }
 }
 
@@ -147,10 +160,15 @@ private struct ObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var codingPath: [any CodingKey] { reading.codingPath() }
     var allKeys: [Key] { reading.map.names(in: object).compactMap(Key.init(stringValue:)) }
 
-    private func find(_ key: Key) -> Int? { reading.map.value(key.stringValue, in: object) }
+    private func find(_ key: Key) -> Int? {
+        let name = key.stringValue
+        // Foundation compares names as texts. A name that is not ASCII can be equal to one that is.
+        if !name.utf8.allSatisfy({ $0 < 0x80 }) { _ = reading.giveUp() }
+        return reading.map.value(name, in: object)
+    }
 
     private func node(_ key: Key) throws -> Int {
-        guard let node = find(key) else { throw NotRead() }
+        guard let node = find(key) else { throw reading.failure() }
         return node
     }
 

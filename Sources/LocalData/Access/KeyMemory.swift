@@ -9,17 +9,22 @@ final class KeyMemory: Sendable {
         /// The number of reads at that moment.
         var reads = 0
         var known: RememberedValue?
+        /// The number of the router's table whose ``RememberingKeys`` list this memory; 0 for none.
+        var listed: UInt64 = 0
     }
 
     private let state = Mutex(State())
 
-    /// Returns the remembered value if it is current.
+    /// Returns the remembered value if it is current. Forgets it if it is not.
     func current(table: UInt64, locks: Int) -> RememberedValue? {
-        guard let known = state.withLock(\.known), known.moment.table == table, known.moment.locks == locks,
-            known.store.immediateVersion() == known.moment.version
-        else { return nil }
-        return known
+        guard let known = state.withLock(\.known), known.moment.table == table else { return nil }
+        if known.moment.locks == locks, known.store.immediateVersion() == known.moment.version { return known }
+        forget(known)
+        return nil
     }
+
+    /// Forgets a value, unless the key remembers another one by now.
+    func forget(_ value: RememberedValue) { state.withLock { if $0.known === value { $0.known = nil } } }
 
     /// Notes a read. Returns whether it is the second one at that moment. Only then is the value worth remembering.
     func isSecondRead(at moment: ReadMoment) -> Bool {
@@ -30,12 +35,25 @@ final class KeyMemory: Sendable {
         }
     }
 
-    /// Remembers a value, or nothing. Returns whether the key remembered no value of the same router.
-    @discardableResult func remember(_ value: RememberedValue?) -> Bool {
-        state.withLock { state in
-            defer { state.known = value }
-            return state.known?.moment.table != value?.moment.table
+    /// Remembers a value. Returns whether the keys of its router do not list this memory yet.
+    fileprivate func remember(_ value: RememberedValue) -> Bool {
+        // The older value may be the last reference to its store. It is released after the lock.
+        let (older, isNew) = state.withLock { state in
+            defer { (state.known, state.listed) = (value, value.moment.table) }
+            return (state.known, state.listed != value.moment.table)
         }
+        withExtendedLifetime(older) {}
+        return isNew
+    }
+
+    /// Forgets the value of a router, and its last read.
+    fileprivate func forget(table: UInt64) {
+        let older = state.withLock { state -> RememberedValue? in
+            guard state.listed == table else { return nil }
+            defer { state = State() }
+            return state.known
+        }
+        withExtendedLifetime(older) {}
     }
 }
 
@@ -73,15 +91,19 @@ final class ValueBox<Value: Sendable>: Sendable {
 
 /// The keys that remember values of a router.
 final class RememberingKeys: Sendable {
-    private let memories = Mutex<[KeyMemory]>([])
+    private let memories = Mutex<[(memory: KeyMemory, table: UInt64)]>([])
+    /// A number that changes when a lock of the router begins, before its keys forget their values.
+    let locks = Atomic(0)
 
     deinit { forget() }
 
-    /// Remembers a value of a key. At most 4,096 keys remember a value.
+    /// Remembers a value of a key, unless a lock has begun since it was read. At most 4,096 keys remember a value.
     func remember(_ value: RememberedValue, in memory: KeyMemory) {
-        guard memory.remember(value) else { return }
-        if memories.withLock(\.count) >= 4_096 { forget() }
-        memories.withLock { $0.append(memory) }
+        if memory.remember(value) {
+            if memories.withLock(\.count) >= 4_096 { forget() }
+            memories.withLock { $0.append((memory, value.moment.table)) }
+        }
+        if locks.load(ordering: .acquiring) != value.moment.locks { memory.forget(value) }
     }
 
     /// Lets all keys forget their values.
@@ -90,6 +112,6 @@ final class RememberingKeys: Sendable {
             defer { memories = [] }
             return memories
         }
-        for memory in all { memory.remember(nil) }
+        for (memory, table) in all { memory.forget(table: table) }
     }
 }

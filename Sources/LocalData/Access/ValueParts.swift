@@ -13,8 +13,14 @@ enum ValueParts {
             Float.self, Double.self, Decimal.self, String.self, Data.self, Date.self, URL.self, UUID.self,
         ] as [Any.Type]).map { ObjectIdentifier($0) })
 
-    /// Returns whether a value contains no object, such as an instance of a class. A type with a custom mirror may hide one.
-    static func hasNoObject(_ value: Any) -> Bool {
+    /// The size up to which a text or data is worth remembering, in bytes.
+    private static let most = 16 << 10
+
+    /// Returns whether a value can be remembered: it contains no object, such as an instance of a class, and no large text or data. A type
+    /// with a custom mirror may hide an object.
+    static func canBeRemembered(_ value: Any) -> Bool {
+        if let text = value as? String { return text.utf8.count <= most }
+        if let data = value as? Data { return data.count <= most }
         if simple.contains(ObjectIdentifier(type(of: value))) { return true }
         let mirror = Mirror(reflecting: value)
         switch mirror.displayStyle {
@@ -22,7 +28,7 @@ enum ValueParts {
         case .optional, .collection, .dictionary, .set: if !(value is any Container) { return false }
         default: return false
         }
-        return mirror.children.allSatisfy { hasNoObject($0.value) }
+        return mirror.children.allSatisfy { canBeRemembered($0.value) }
     }
 }
 

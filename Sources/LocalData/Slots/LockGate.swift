@@ -34,11 +34,10 @@ final class LockGate: Sendable {
     /// Whether any store is locked or draining. Most programs never lock a store, so their reads check only this flag.
     private let isUsed = Atomic(false)
     private let hasShutDown = Atomic(false)
-    private let locksEver = Atomic(0)
 
     /// A number that changes when a lock begins. If it has changed during a read that failed, the cause may be a lock, even one that has
     /// already ended.
-    var locks: Int { locksEver.load(ordering: .acquiring) }
+    var locks: Int { remembering.locks.load(ordering: .acquiring) }
 
     /// Whether the router was shut down, or its shutdown has begun. No new call is let through, and unlocking does not change that.
     var isShutDown: Bool { hasShutDown.load(ordering: .acquiring) }
@@ -96,7 +95,7 @@ final class LockGate: Sendable {
     func lock(_ store: BackendIdentity?) { close(store, .locked) }
 
     private func close(_ store: BackendIdentity?, _ phase: Phase) {
-        locksEver.add(1, ordering: .releasing)
+        remembering.locks.add(1, ordering: .releasing)
         state.withLock { state in
             guard let store else { return (state.all, state.exempt) = (phase, []) }
             state.stores[store] = phase
@@ -104,7 +103,7 @@ final class LockGate: Sendable {
         }
         isUsed.store(true, ordering: .releasing)
         // The number changes again, for a value that was read while the lock began.
-        locksEver.add(1, ordering: .releasing)
+        remembering.locks.add(1, ordering: .releasing)
         remembering.forget()
     }
 

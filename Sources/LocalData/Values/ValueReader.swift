@@ -37,7 +37,7 @@ struct ValueReader: EnginePart, Sendable {
         case .absent, .corrupt, .locked, .unavailable: return .unanswered(seen: seen)
         }
         // Two callers must not share an object that one of them can change.
-        if let moment, key.memory.isSecondRead(at: moment), (value ?? key.defaultValue).map(ValueParts.hasNoObject) ?? true {
+        if let moment, key.memory.isSecondRead(at: moment), (value ?? key.defaultValue).map(ValueParts.canBeRemembered) ?? true {
             slots.routes.gate.remembering.remember(RememberedValue(value, default: key.defaultValue, at: moment, in: store), in: key.memory)
         }
         return .answer(value)

@@ -83,6 +83,74 @@ import Testing
         }
     }
 
+    /// A type that decides by the kind of the error that it catches.
+    private struct Discerning: Codable, Equatable {
+        var a: String
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            do { a = try container.decode(String.self, forKey: .a) } catch DecodingError.keyNotFound {
+                a = "unnamed"
+            } catch DecodingError.typeMismatch {
+                a = "another type"
+            } catch { a = "unknown" }
+        }
+    }
+
+    private struct Outer: Codable, Equatable {
+        var a: Discerning?
+        init(from decoder: any Decoder) throws {
+            a = try? decoder.container(keyedBy: CodingKeys.self).decode(Discerning.self, forKey: .a)
+        }
+    }
+
+    private class Shape: Codable {
+        var kind: String
+    }
+
+    private final class Circle: Shape {
+        var radius = 0.0
+
+        private enum CodingKeys: CodingKey { case radius }
+
+        required init(from decoder: any Decoder) throws {
+            radius = try decoder.container(keyedBy: CodingKeys.self).decode(Double.self, forKey: .radius)
+            try super.init(from: decoder)
+        }
+    }
+
+    /// A type that chooses the class of its value.
+    private struct AnyShape: Decodable, Equatable {
+        let shape: Shape
+
+        init(from decoder: any Decoder) throws {
+            let kind = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .kind)
+            let type: Shape.Type = kind == "circle" ? Circle.self : Shape.self
+            shape = try decoder.singleValueContainer().decode(type)
+        }
+
+        private enum CodingKeys: CodingKey { case kind }
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.shape.kind == right.shape.kind && (left.shape as? Circle)?.radius == (right.shape as? Circle)?.radius
+        }
+    }
+
+    /// A type with a name that is canonically equal to an ASCII one: the Kelvin sign.
+    private struct Kelvin: Codable, Equatable {
+        var degrees: Int?
+        enum CodingKeys: String, CodingKey { case degrees = "\u{212A}" }
+    }
+
+    /// A type that keeps its decoder and decodes later.
+    private struct Late: Decodable, Equatable {
+        let decoder: any Decoder
+        init(from decoder: any Decoder) throws { self.decoder = decoder }
+        static func == (left: Self, right: Self) -> Bool {
+            (try? [Float](from: left.decoder)) == (try? [Float](from: right.decoder))
+        }
+    }
+
     /// Makes documents: correct ones, and ones with mistakes.
     private struct Documents {
         var numbers: SeededGenerator
@@ -159,6 +227,9 @@ import Testing
             expectSame([[String: Anything]].self, bytes)
             expectSame(Float.self, bytes)
             expectSame([Int: String].self, bytes)
+            expectSame(Discerning.self, bytes)
+            expectSame(Outer.self, bytes)
+            expectSame(Late.self, bytes)
         }
     }
 
@@ -190,6 +261,31 @@ import Testing
         let bytes = try JSONEncoder().encode(Holder())
         #expect(JSONReader.value(Holder.self, in: bytes) == nil)
         #expect(JSONReader.read(Holder.self, in: bytes).isLeft)
+    }
+
+    @Test(arguments: ["{}", #"{"a":1}"#, #"{"a":null}"#, #"{"a":{}}"#, #"{"a":{"a":2}}"#, #"{"a":"b"}"#, #"{"a":{"a":"b"}}"#])
+    func `a type that decides by the kind of an error has the value that Foundation finds`(document: String) {
+        expectSame(Discerning.self, Data(document.utf8))
+        expectSame(Outer.self, Data(document.utf8))
+    }
+
+    @Test func `a class that is chosen by the document keeps its properties`() throws {
+        let bytes = Data(#"{"kind":"circle","radius":2}"#.utf8)
+        #expect(expectSame(AnyShape.self, bytes))
+        #expect(try #require(JSONReader.read(AnyShape.self, in: bytes).value).shape is Circle)
+    }
+
+    @Test func `a rare number or a missing property does not switch the reader off for a type`() throws {
+        let rare = Data(#"{"number":1,"title":"a","isDone":true,"weight":0.30000000000000004,"body":"b"}"#.utf8)
+        for document in [rare, Data("{}".utf8)] {
+            let reading = JSONReader.read(Note.self, in: document)
+            #expect(reading.value == nil && !reading.isLeft)
+        }
+    }
+
+    @Test func `names that are only canonically equal, and decoders that are kept, are left to Foundation`() {
+        #expect(!expectSame(Kelvin.self, Data(#"{"K":1}"#.utf8)))
+        #expect(!expectSame(Late.self, Data("[1.5]".utf8)))
     }
 
     @Test func `deep and wide documents are left to Foundation`() {

@@ -212,6 +212,33 @@ import Testing
         #expect(try await router.get(text) == "a")
     }
 
+    @Test func `a large text or data is not remembered`() async throws {
+        let router = machine.launch()
+        let data = testKey("data", .userDefaults, of: Data.self)
+        try await router.set(Data(repeating: 7, count: 100_000), for: data)
+        try await warm(data, router)
+        let found = try await read(data, router)
+        #expect(found.reads == 1)
+    }
+
+    @Test func `a key remembers its value again after its router has let all keys forget`() async throws {
+        let router = machine.launch()
+        try await router.set("a", for: text)
+        do {
+            let other = TestMachine().launch()
+            try await other.set("b", for: text)
+            try await warm(text, other)
+        }
+        try await warm(text, router)
+        let found = try await read(text, router)
+        #expect(found == ("a", 0))
+        let others = (0..<5_000).map { textKey("key \($0)", .userDefaults) }
+        for key in others { try await warm(key, router) }
+        try await warm(text, router)
+        let again = try await read(text, router)
+        #expect(again == ("a", 0))
+    }
+
     @Test func `two routers that use one key read their own stores`() async throws {
         let (one, two) = (TestMachine().launch(), TestMachine().launch())
         try await one.set("1", for: text)

@@ -52,7 +52,7 @@ package struct SealedVault {
     package static func service(of name: String) -> String {
         var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
         while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "_"), let escaped = BackendContract.bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
+            guard byte == UInt8(ascii: "_"), rest.count >= 2, let escaped = BackendContract.bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
                 bytes.append(byte)
                 continue
             }
