@@ -43,11 +43,11 @@ import BackendContract
 
         static func store(_ name: String, _ conninfo: String, isSealed: Bool) -> PostgreSQLStore {
             let file = keyFolder.file(name)
-            let source = isSealed ? KeyFileSource(path: file, deadline: .seconds(60), runtime: .live) : nil
+            let source = isSealed ? KeyFileSource(path: file, deadline: .seconds(480), runtime: .live) : nil
             return PostgreSQLStore(
                 conninfo: conninfo, schema: "laws", context: StoreContext(application: "test", kind: "postgreSQL", scope: name),
                 keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes), source: source, connections: 4,
-                deadline: .seconds(60), runtime: .live)
+                deadline: .seconds(480), runtime: .live)
         }
 
         private static let keyFolder: TemporaryDirectory = {
