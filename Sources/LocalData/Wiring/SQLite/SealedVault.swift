@@ -50,15 +50,15 @@ package struct SealedVault {
 
     /// Returns the service that belongs to the name of a database.
     package static func service(of name: String) -> String {
-        var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
+        var (service, rest) = ([UInt8](), name.dropFirst(2).utf8)
         while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "_"), rest.count >= 2, let escaped = BackendContract.bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
-                bytes.append(byte)
+            guard byte == UInt8(ascii: "_"), rest.count >= 2, let part = bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
+                service.append(byte)
                 continue
             }
-            bytes += escaped
+            service += part
             rest = rest.dropFirst(2)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return String(decoding: service, as: UTF8.self)
     }
 }
