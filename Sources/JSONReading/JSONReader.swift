@@ -44,8 +44,7 @@ private struct NotRead: Error {}
 ///
 /// A type may catch the errors of its properties, and take another value instead, which can depend on the kind of the
 /// error. So a reading that has thrown an error has no value.
-private final class Reading: @unchecked Sendable {
-    // Safe to share between tasks: decoding uses it on one thread.
+private final class Reading {
     let map: JSONMap
     /// Whether the type is left to `JSONDecoder`.
     private(set) var hasGivenUp = false
