@@ -11,25 +11,8 @@ extension PropertyListStore {
     /// The stream ends if directories cannot be watched.
     package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
-        let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
-        let number = file.addListener(continuation)
-        let file = file
-        continuation.onTermination = { _ in
-            file.removeListener(number)
-            stopContinuation.finish()
-        }
-        file.runtime.tasks.spawn {
-            await withTaskGroup { group in
-                group.addTask {
-                    await self.watch()
-                    // The directory cannot be watched, or no observer is left.
-                    continuation.finish()
-                }
-                group.addTask { for await _ in stop {} }
-                await group.next()
-                group.cancelAll()
-            }
-        }
+        let (number, file) = (file.addListener(continuation), file)
+        file.runtime.feed(continuation, whenReleased: { file.removeListener(number) }) { await self.watch() }
         return stream
     }
 

@@ -16,31 +16,16 @@
         /// is watched too: gnome-keyring sends no signal when an item gets another secret.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
-            let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
             // All signals are equal, so a buffer of one is enough.
             let (signals, signalContinuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let watch = connection.watch
             let number = watch.add { signalContinuation.yield() }
-            continuation.onTermination = { _ in
-                watch.remove(number)
-                stopContinuation.finish()
-            }
-            runtime.tasks.spawn { [self] in
-                await withTaskGroup { group in
-                    group.addTask {
-                        if let file = await self.beginWatching() {
-                            // Reason: "Changes are noticed by signals and by the file" in Docs/Decisions/Keyring.md.
-                            async let relayed: Void = self.relay(changesOf: file) { signalContinuation.yield() }
-                            for await _ in signals where await self.status() == .ready { continuation.yield(nil) }
-                            await relayed
-                        }
-                        // The keyring cannot be watched, or the stream was released.
-                        continuation.finish()
-                    }
-                    group.addTask { for await _ in stop {} }
-                    await group.next()
-                    group.cancelAll()
-                }
+            runtime.feed(continuation, whenReleased: { watch.remove(number) }) { [self] in
+                guard let file = await beginWatching() else { return }
+                // Reason: "Changes are noticed by signals and by the file" in Docs/Decisions/Keyring.md.
+                async let relayed: Void = relay(changesOf: file) { signalContinuation.yield() }
+                for await _ in signals where await status() == .ready { continuation.yield(nil) }
+                await relayed
             }
             return stream
         }

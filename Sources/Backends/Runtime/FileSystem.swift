@@ -317,11 +317,15 @@ package struct DurableReplaceError: Error, Sendable {
 
 /// Returns the folder of a path.
 package func parentDirectory(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    var path = path
+    return path.withUTF8 { bytes in
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == 0 ? "/" : String(decoding: bytes[..<slash], as: UTF8.self)
+    }
 }
 
 /// Returns the part of a path after its last slash.
 package func lastComponent(of path: String) -> String {
-    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    var path = path
+    return path.withUTF8 { String(decoding: $0[(($0.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...], as: UTF8.self) }
 }

@@ -19,7 +19,7 @@ package enum AbandonReason: Hashable, Sendable {
 ///
 /// Work can report progress (``progressed()``), which moves the deadline. The caller leaves only if the work reported
 /// no progress for the whole waiting time.
-package final class LaneCall<Response: Sendable>: Sendable {
+package class AnyLaneCall: @unchecked Sendable {
     private enum Phase {
         case waiting
         case begun
@@ -28,10 +28,9 @@ package final class LaneCall<Response: Sendable>: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// The result, if the work ended before the caller began to wait. It is set to nil once the caller has taken
-        /// it: a timer keeps a reference to the call until the timer fires, and a result may be a secret.
-        var result: Result<Response, BackendError>?
-        var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
+        /// The error if the caller left before the work ended.
+        var failure: BackendError?
+        var continuation: CheckedContinuation<Void, Never>?
         var timer: ScheduledAction?
         var whenAbandoned: (@Sendable (AbandonReason) -> Void)?
         /// The reason why the caller left; nil if it did not leave.
@@ -41,28 +40,25 @@ package final class LaneCall<Response: Sendable>: Sendable {
 
         /// Ends the call, which must not have ended before. Returns a continuation and a timer. Once the lock is
         /// released, resume the continuation and cancel the timer.
-        mutating func end(_ result: Result<Response, BackendError>) -> Ending {
+        mutating func end() -> Ending {
             defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
             phase = .over
-            if continuation == nil { self.result = result }
-            return Ending(result: result, continuation: continuation, timer: timer)
+            return Ending(continuation: continuation, timer: timer)
         }
     }
 
     private struct Ending {
-        let result: Result<Response, BackendError>
-        let continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
+        let continuation: CheckedContinuation<Void, Never>?
         let timer: ScheduledAction?
 
         func tell() {
             timer?.cancel()
-            continuation?.resume(returning: result)
+            continuation?.resume()
         }
     }
 
     private let state: Mutex<State>
     private let clock: any RuntimeClock
-
     /// The time at which the caller leaves if the work reports no progress.
     package let deadline: MonotonicInstant
     /// How long the caller waits from the start of the call, and after each report of progress.
@@ -104,9 +100,15 @@ package final class LaneCall<Response: Sendable>: Sendable {
         if let left { action(left) }
     }
 
-    /// Ends the call with a result. Does nothing if the caller has already left.
-    package func finish(_ result: Result<Response, BackendError>) {
-        state.withLock { state in state.phase == .over ? nil : state.end(result) }?.tell()
+    /// Ends the call. Does nothing if the caller has already left.
+    /// - Parameter setResult: Called under the lock before the caller is resumed.
+    fileprivate func end(_ setResult: () -> Void) {
+        let ending = state.withLock { state -> Ending? in
+            guard state.phase != .over else { return nil }
+            setResult()
+            return state.end()
+        }
+        ending?.tell()
     }
 
     private func abandon(_ reason: AbandonReason) {
@@ -116,7 +118,8 @@ package final class LaneCall<Response: Sendable>: Sendable {
             guard state.phase != .over else { return (nil, nil) }
             let action = state.whenAbandoned
             state.abandoned = reason
-            return (state.end(.failure(error(of: reason, hasBegun: state.phase == .begun))), action)
+            state.failure = error(of: reason, hasBegun: state.phase == .begun)
+            return (state.end(), action)
         }
         ending?.tell()
         action?(reason)
@@ -144,28 +147,42 @@ package final class LaneCall<Response: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the result, the deadline or the cancellation of the calling task, whichever is first.
-    func wait() async throws(BackendError) -> Response {
+    /// Waits until the call has ended. Returns the error if the deadline or the cancellation of the calling task came first.
+    fileprivate func waitForEnd() async -> BackendError? {
         let timer = clock.schedule(at: deadline) { self.deadlineCame() }
-        let result = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let early = state.withLock { state -> Result<Response, BackendError>? in
-                    if let result = state.result {
-                        state.result = nil
-                        return result
-                    }
-                    state.continuation = continuation
-                    state.timer = timer
-                    return nil
+                let isOver = state.withLock { state in
+                    if state.phase != .over { (state.continuation, state.timer) = (continuation, timer) }
+                    return state.phase == .over
                 }
-                if let early {
+                if isOver {
                     timer.cancel()
-                    continuation.resume(returning: early)
+                    continuation.resume()
                 }
             }
         } onCancel: {
             abandon(.cancellation)
         }
+        return state.withLock { $0.failure }
+    }
+}
+
+/// A call whose work has a response. All that does not depend on the type of the response is in ``AnyLaneCall``, because code for any
+/// type is slow.
+package final class LaneCall<Response: Sendable>: AnyLaneCall, @unchecked Sendable {
+    /// The result. It is set under the lock, and the caller takes it after it was resumed: a timer keeps a reference to the call until the
+    /// timer fires, and a result may be a secret.
+    private var result: Result<Response, BackendError>?
+
+    /// Ends the call with a result. Does nothing if the caller has already left.
+    package func finish(_ result: Result<Response, BackendError>) { end { self.result = result } }
+
+    /// Waits for the result, the deadline or the cancellation of the calling task, whichever is first.
+    func wait() async throws(BackendError) -> Response {
+        if let failure = await waitForEnd() { throw failure }
+        guard let result else { preconditionFailure("A call that has ended has a result.") }
+        self.result = nil
         return try result.get()
     }
 }
@@ -190,6 +207,48 @@ extension Runtime {
         }
         call.whenAbandoned { _ in task.cancel() }
         return try await call.wait()
+    }
+}
+
+extension Runtime {
+    /// Does blocking work that no store waits for, on a lane of its own, and waits for it at most for a limit.
+    /// - Parameters:
+    ///   - name: The name of the lane in debuggers.
+    ///   - isMutation: Whether the work changes anything, as in ``Lane/run(clock:deadline:isMutation:_:)``.
+    package func onLane<R: Sendable>(
+        _ name: String, within limit: Duration, isMutation: Bool = false, _ work: @escaping @Sendable () throws(BackendError) -> R
+    ) async throws(BackendError) -> R {
+        let deadline = clock.now.advanced(by: limit)
+        return try await makeLane(name).run(clock: clock, deadline: deadline, isMutation: isMutation) { (_) throws(BackendError) in
+            try work()
+        }
+    }
+
+    /// Runs the watch of a stream of changes until the watch ends or the stream is released.
+    /// - Parameters:
+    ///   - whenReleased: Called when the stream is released.
+    ///   - watch: Watches, and yields the changes.
+    package func feed<Element: Sendable>(
+        _ changes: AsyncStream<Element>.Continuation, whenReleased: @escaping @Sendable () -> Void = {},
+        _ watch: @escaping @Sendable () async -> Void
+    ) {
+        let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
+        changes.onTermination = { _ in
+            whenReleased()
+            stopContinuation.finish()
+        }
+        tasks.spawn {
+            await withTaskGroup { group in
+                group.addTask {
+                    await watch()
+                    // Nothing can be watched, or the stream was released.
+                    changes.finish()
+                }
+                group.addTask { for await _ in stop {} }
+                await group.next()
+                group.cancelAll()
+            }
+        }
     }
 }
 

@@ -106,11 +106,12 @@ extension FileSystem {
     package func requireTrust(in paths: [String]) throws(BackendError) {
         let owners = trustedOwners
         var writers = WriterSearch(self, trusting: owners)
-        var checked: Set<String> = []
+        var checked: [String] = []
         var refusal: BackendError?
         for path in paths.flatMap({ [$0, resolve($0)] }) {
             var part = path
-            while checked.insert(part).inserted {
+            while !checked.contains(where: { $0.utf8.count == part.utf8.count && $0 == part }) {
+                checked.append(part)
                 do throws(FileError) {
                     if let found = try status(part) {
                         refusal = found.refusal(of: part, trusting: owners)

@@ -19,7 +19,8 @@ package struct PosixFileSystem: FileSystem {
     /// Returns the result of `stat`, which follows symbolic links; nil if there is no file.
     package func status(_ path: String) throws(FileError) -> FileStatus? {
         var info = stat()
-        guard stat(path, &info) == 0 else {
+        // The path is passed without a copy.
+        guard path.withCString({ stat($0, &info) }) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw FileError(number: errno, operation: "stat", path: path)
         }
@@ -27,22 +28,18 @@ package struct PosixFileSystem: FileSystem {
     }
 
     /// The effective user of the process, and root.
-    package var trustedOwners: TrustedOwners {
-        TrustedOwners(user: geteuid(), map: Self.userNamespace.map, unknownOwner: Self.userNamespace.unknownOwner)
-    }
+    package var trustedOwners: TrustedOwners { TrustedOwners(user: geteuid(), unknownOwner: Self.unknownOwner) }
 
-    /// The user namespace of this process, read once: a process with several threads cannot enter another one
-    /// (setns(2)).
-    private static let userNamespace = {
+    /// The owner that stands for users outside the process's user namespace, determined once: a process with several threads cannot
+    /// enter another namespace (setns(2)).
+    private static let unknownOwner = {
         func text(_ path: String) -> String? {
             ((try? PosixFileSystem().read(path)) ?? nil).map { String(decoding: $0.bytes, as: UTF8.self) }
         }
         // The first file contains the user IDs of the namespace. The second file contains the ID that stands for all
         // other users.
-        return (
-            map: text("/proc/self/uid_map"),
-            unknownOwner: text("/proc/sys/kernel/overflowuid").flatMap { UInt32($0.filter { !$0.isWhitespace }) } ?? 65_534
-        )
+        let owner = text("/proc/sys/kernel/overflowuid").flatMap { UInt32($0.filter { !$0.isWhitespace }) } ?? 65_534
+        return TrustedOwners(user: geteuid(), map: text("/proc/self/uid_map"), unknownOwner: owner).unknownOwner
     }()
 
     /// Returns the answer of ``Accounts``.
@@ -302,7 +299,7 @@ package struct PosixFileSystem: FileSystem {
     /// Calls `realpath`. If the path does not exist, resolves its longest existing part and appends the rest
     /// unchanged.
     package func resolve(_ path: String) -> String {
-        if let resolved = realpath(path, nil) {
+        if let resolved = path.withCString({ realpath($0, nil) }) {
             defer { free(resolved) }
             return String(cString: resolved)
         }

@@ -86,24 +86,11 @@ package func systemEnvironmentVariable(_ name: String) -> String? {
 extension HostFacts {
     /// Reads the facts about this process from the machine.
     package static func current() -> HostFacts {
-        var environment: [String: String] = [:]
-        #if canImport(Darwin)
-            var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = _NSGetEnviron().pointee
-        #else
-            var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
-        #endif
-        while !isSecurelyExecuted, let bytes = entry?.pointee {
-            let text = String(cString: bytes)
-            if let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) {
-                environment[String(text[..<sign])] = String(text[text.utf8.index(after: sign)...])
-            }
-            entry = entry?.advanced(by: 1)
-        }
-        return HostFacts(
-            bootID: systemBootID, processID: getpid(),
-            environment: environment, executableName: lastComponent(of: CommandLine.arguments.first ?? "program"),
-            homeDirectory: environment["HOME"])
+        HostFacts(
+            bootID: systemBootID, processID: getpid(), environment: .system, executableName: executableName)
     }
+
+    private static let executableName = lastComponent(of: CommandLine.arguments.first ?? "program")
 
     /// The boot ID of the machine. It stays the same as long as this process runs, so it is read once.
     private static let systemBootID = {

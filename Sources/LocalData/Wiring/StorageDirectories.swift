@@ -63,7 +63,7 @@ public struct StorageDirectories: Hashable, Sendable {
             // The specification says that relative paths are invalid and must be ignored.
             if let value = host.environment[variable], value.hasPrefix("/") { return value }
             // Reason: "The home directory comes only from HOME" in Docs/Decisions/Files.md.
-            guard let home = host.homeDirectory, home.hasPrefix("/") else {
+            guard let home = host.environment["HOME"], home.hasPrefix("/") else {
                 throw StorageError(
                     StorageError.unavailable, key: variable,
                     "No home directory is known. Set \(variable) or HOME, or give the configuration its directories. For a service of systemd, StateDirectory= in its unit is enough. Nothing was read or written."

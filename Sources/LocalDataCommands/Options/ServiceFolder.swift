@@ -26,7 +26,7 @@ enum ServiceFolder {
         let given = (host.environment["STATE_DIRECTORY"] ?? "").split(separator: ":").map(String.init).filter {
             lastComponent(of: $0) == name
         }
-        let state = host.environment["XDG_STATE_HOME"] ?? host.homeDirectory.map { "\($0)/.local/state" }
+        let state = host.environment["XDG_STATE_HOME"] ?? host.environment["HOME"].map { "\($0)/.local/state" }
         return given + ["/var/lib/\(name)"] + (state.map { ["\($0)/\(name)"] } ?? [])
     }
 }

@@ -9,8 +9,8 @@ import Testing
 @Suite(.inTurn) struct DirectoryTests {
     func directories(_ configuration: StorageConfiguration, home: String?, _ environment: [String: String]) throws -> StorageDirectories? {
         var configuration = configuration
-        configuration.runtime.host.environment = environment
-        configuration.runtime.host.homeDirectory = home
+        configuration.runtime.host.environment = HostEnvironment(environment)
+        configuration.runtime.host.environment["HOME"] = home
         return try configuration.directories
     }
 
@@ -34,6 +34,15 @@ import Testing
                 .caching(in: "/k/com.example.app/LocalData"))
     }
 
+    @Test func `a variable of the process is found unless another value is given`() {
+        var environment = Runtime.live.host.environment
+        #expect(environment["PATH"] != nil && environment["PATH"] == ProcessInfo.processInfo.environment["PATH"])
+        environment["PATH"] = "/p"
+        #expect(environment["PATH"] == "/p")
+        environment["PATH"] = nil
+        #expect(environment["PATH"] == nil && HostEnvironment([:])["PATH"] == nil)
+    }
+
     @Test func `a program without a home directory needs no folder for caches`() throws {
         let named = ["XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_STATE_HOME": "/s"]
         #expect(try directories(.xdg(applicationID: "app"), home: nil, named)?.caches == nil)
@@ -53,8 +62,7 @@ import Testing
 
     @Test func `without a home directory, a router can be created, and the error of its first call says what to set`() async throws {
         var configuration = StorageConfiguration.xdg(applicationID: "app")
-        configuration.runtime.host.environment = [:]
-        configuration.runtime.host.homeDirectory = nil
+        configuration.runtime.host.environment = HostEnvironment([:])
         let router = StorageRouter(configuration: configuration)
         let key = textKey("a", .userDefaults)
         let error = try await #require(throws: StorageError.self) { try await router.set("v", for: key) }
@@ -64,8 +72,7 @@ import Testing
 
     @Test func `without a state directory and a home directory, the error of a systemd service says what to set`() async throws {
         var configuration = StorageConfiguration.service(applicationID: "app")
-        configuration.runtime.host.environment = [:]
-        configuration.runtime.host.homeDirectory = nil
+        configuration.runtime.host.environment = HostEnvironment([:])
         let router = StorageRouter(configuration: configuration)
         await expectRefusal(.unavailable, of: "a", saying: "HOME", "StateDirectory=", "Nothing was read or written") {
             try await router.set("v", for: textKey("a", .userDefaults))

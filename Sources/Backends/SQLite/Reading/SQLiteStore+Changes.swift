@@ -12,20 +12,7 @@
         /// The database's folder is watched until the stream is released, even if it is created or replaced later.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
-            let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
-            continuation.onTermination = { _ in stopContinuation.finish() }
-            runtime.tasks.spawn {
-                await withTaskGroup { group in
-                    group.addTask {
-                        await self.watch { continuation.yield(nil) }
-                        // The folder cannot be watched, or the stream was released.
-                        continuation.finish()
-                    }
-                    group.addTask { for await _ in stop {} }
-                    await group.next()
-                    group.cancelAll()
-                }
-            }
+            runtime.feed(continuation) { await self.watch { continuation.yield(nil) } }
             return stream
         }
 

@@ -80,7 +80,7 @@ struct KeyringProvider: BackendProvider {
         /// Returns the folder in which the keyring daemon stores its keyrings; nil if no home directory is known.
         private static func keyringsDirectory(_ host: HostFacts) -> String? {
             let own = host.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-            let dataHome = own ?? host.homeDirectory.map { $0 + "/.local/share" }
+            let dataHome = own ?? host.environment["HOME"].map { $0 + "/.local/share" }
             return dataHome.map { $0 + "/keyrings" }
         }
     #endif
