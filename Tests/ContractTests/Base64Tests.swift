@@ -13,7 +13,7 @@ import Testing
 
     private func decoded(_ text: [UInt8], _ count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
-        return bytes.withUnsafeMutableBytes { Base64.decode(text, into: $0) } ? bytes : nil
+        return bytes.withUnsafeMutableBytes { Base64.decode(text[...], into: $0) } ? bytes : nil
     }
 
     @Test func `data of any length and content is encoded and decoded as by Foundation`() {
@@ -23,7 +23,7 @@ import Testing
                 let text = Array(Data(bytes).base64EncodedString().utf8)
                 #expect(encoded(bytes) == text)
                 #expect(decoded(text, count) == bytes)
-                #expect(Base64.encode(bytes) == text && Base64.decode(text) == bytes)
+                #expect(Base64.encode(bytes) == text && Base64.decode(text[...]) == bytes)
             }
         }
     }

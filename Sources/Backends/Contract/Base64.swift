@@ -21,7 +21,7 @@ package enum Base64 {
     /// Decodes a text into a buffer whose size is exactly the decoded length.
     /// - Returns: False if the text is invalid, if it does not have exactly the length for the buffer, or if an unused bit of its last
     ///   character is not zero.
-    package static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
+    package static func decode(_ text: ArraySlice<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
         guard text.count == encodedLength(of: bytes.count) else { return false }
         let padding = (3 - bytes.count % 3) % 3
         guard text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return false }
@@ -51,7 +51,7 @@ package enum Base64 {
     }
 
     /// Decodes a text; returns nil unless the text is an exact output of ``encode(_:)``.
-    package static func decode(_ text: some RandomAccessCollection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 - padding)

@@ -87,7 +87,8 @@ public enum RecordCodec {
         var reader = ByteReader(body)
         let kind = try reader.byte()
         let revision = StorageRevision(try reader.counted())
-        let metadata = try decodeMetadata(from: &reader)
+        var metadata = StorageMetadata()
+        try decodeMetadata(from: &reader, into: &metadata)
         let payload = try reader.counted()
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
         switch kind {
@@ -175,8 +176,8 @@ extension RecordCodec {
     }
 
     /// Decodes the metadata part of record format 1.
-    package static func decodeMetadata(from reader: inout ByteReader) throws(RecordDamage) -> StorageMetadata {
-        var metadata = StorageMetadata()
+    /// - Parameter metadata: Empty metadata, which get the decoded fields. A result of the function would be copied.
+    package static func decodeMetadata(from reader: inout ByteReader, into metadata: inout StorageMetadata) throws(RecordDamage) {
         var lastTag: UInt8 = 0
         for _ in 0..<(try reader.byte()) {
             let tag = try reader.byte()
@@ -206,7 +207,6 @@ extension RecordCodec {
             default: throw RecordDamage("has metadata of an unknown kind")
             }
         }
-        return metadata
     }
 }
 

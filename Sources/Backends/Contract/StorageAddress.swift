@@ -107,7 +107,7 @@ extension String {
 
 extension UnsafeRawBufferPointer {
     /// Whether two pieces of memory have the same bytes.
-    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         let words = count & ~7
         for place in stride(from: 0, to: words, by: 8)

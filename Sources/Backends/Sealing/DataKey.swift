@@ -22,7 +22,7 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
     private let slots = Slots()
     /// The id as a number, which is faster to compare.
     package let number: UInt64
-    private let integrity: SymmetricKey
+    private let integrity: KeyedHash
     /// The keys for labels, which reading a value by its name does not need.
     private let labels: LabelKeys
     /// The cipher that seals the database's state.
@@ -36,13 +36,14 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
     package static let slotLength = 16
 
     /// Derives the keys with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
-    package init(key: SymmetricKey, database: [UInt8]) throws(BackendError) {
+    /// - Parameter id: The id of the key; nil to compute it.
+    package init(key: SymmetricKey, id: [UInt8]? = nil, database: [UInt8]) throws(BackendError) {
         let keys = Self.derive(["seal", "index", "integrity", "state", "rows"], from: key, database)
-        id = KeyIdentity.id(of: key)
-        number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
+        self.id = id ?? KeyIdentity.id(of: key)
+        number = self.id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
         sealing = try XAES256GCM(key: keys[0])
         indexing = KeyedHash(key: keys[1])
-        integrity = keys[2]
+        integrity = KeyedHash(key: keys[2])
         stating = try XAES256GCM(key: keys[3])
         presence = KeyedHash(key: keys[4])
         labels = LabelKeys(key: key, database: database)
@@ -174,11 +175,12 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     /// Returns a tag that authenticates unencrypted data, such as the header of the database.
-    func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }
+    func tag(_ fields: Fields) -> [UInt8] { integrity.code(of: fields) }
 
     /// Returns whether a tag belongs to the fields. The comparison takes constant time.
     func isTag(_ tag: [UInt8], of fields: Fields) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(tag, authenticating: fields.bytes, using: integrity)
+        let right = integrity.code(of: fields)
+        return tag.count == right.count && zip(tag, right).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
     }
 
     /// The id of the key. The description never contains a key.

@@ -7,6 +7,8 @@ package import Crypto
 /// Reason: "HKDF is computed here" in Docs/Decisions/Keys.md.
 package enum KeyDerivation {
     private static let hashLength = KeyedHash.length
+    /// HMAC with an empty salt.
+    private static let unsalted = KeyedHash(key: UnsafeRawBufferPointer(start: nil, count: 0))
 
     /// Derives a key from another key.
     /// - Parameters:
@@ -31,7 +33,8 @@ package enum KeyDerivation {
             defer { wipe(memory) }
             let extracted = UnsafeMutableRawBufferPointer(rebasing: memory[..<hashLength])
             let derived = UnsafeMutableRawBufferPointer(rebasing: memory[hashLength...])
-            key.withUnsafeBytes { key in salt.withUnsafeBytes { KeyedHash(key: $0).compute(key, into: extracted) } }
+            let extracting = salt.isEmpty ? unsalted : salt.withUnsafeBytes { KeyedHash(key: $0) }
+            key.withUnsafeBytes { extracting.compute($0, into: extracted) }
             defer { wipeStack() }
             let expanding = KeyedHash(key: UnsafeRawBufferPointer(extracted))
             return purposes.map { purpose in

@@ -15,12 +15,11 @@ package struct KeyEncryptionKey {
     /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869). The salt is the id of the database. The
     /// verifier is stored with each wrapped data key, and detects another key with the same id.
     package init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
-        func derived(_ purpose: String, _ count: Int) -> SymmetricKey {
-            KeyDerivation.key(from: key.key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8, count: count)
-        }
+        let keys = KeyDerivation.keys(
+            from: key.key, salt: database, for: ["verifier", "wrap"].map { Array("LocalData SQLite 1 \($0)".utf8) })
         id = key.id
-        verifier = derived("verifier", Self.verifierLength).withUnsafeBytes { Array($0) }
-        wrapping = try XAES256GCM(key: derived("wrap", SealingKey.keyLength))
+        verifier = keys[0].withUnsafeBytes { Array($0) }
+        wrapping = try XAES256GCM(key: keys[1])
         self.database = database
     }
 

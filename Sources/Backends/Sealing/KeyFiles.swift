@@ -17,20 +17,18 @@ struct KeyFiles: Sendable {
     /// Runs blocking work on the lane, with the deadline.
     /// - Parameter isMutation: Whether the work may change files. If so, a caller that times out gets an error with an
     ///   unknown outcome.
-    func onLane<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
-        try await lane.run(clock: runtime.clock, deadline: runtime.deadline(after: deadline), isMutation: isMutation) {
-            (_) throws(BackendError) in
-            try work()
-        }
+    /// - Parameter limit: The time limit; nil for the deadline.
+    func onLane<R: Sendable>(
+        isMutation: Bool, within limit: Duration? = nil, _ work: @escaping @Sendable () throws(BackendError) -> R
+    ) async throws(BackendError) -> R {
+        let end = limit.map { runtime.clock.now.advanced(by: $0) } ?? runtime.deadline(after: deadline)
+        return try await lane.run(clock: runtime.clock, deadline: end, isMutation: isMutation) { (_) throws(BackendError) in try work() }
     }
 
     /// Runs work that derives a key on the lane. The limit is one day instead of the deadline: on a busy machine a
     /// derivation takes many seconds, and after a timeout the caller would have to repeat it.
     func deriving<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
-        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(86_400)), isMutation: isMutation) {
-            (_) throws(BackendError) in
-            try work()
-        }
+        try await onLane(isMutation: isMutation, within: .seconds(86_400), work)
     }
 
     /// Reads a file. Returns nil if it does not exist.

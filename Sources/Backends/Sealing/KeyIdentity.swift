@@ -21,7 +21,11 @@ package struct KeyIdentity: Hashable, Sendable {
     static let commitmentLength = 32
 
     /// Computes the identity of a key.
-    package init(of key: SymmetricKey) { self.init(id: Self.id(of: key), commitment: Self.commitment(of: key)) }
+    package init(of key: SymmetricKey) {
+        let both = KeyDerivation.keys(from: key, for: [Self.idPurpose, Self.commitmentPurpose], count: Self.commitmentLength)
+        self.init(
+            id: both[0].withUnsafeBytes { Array($0.prefix(Self.idLength)) }, commitment: both[1].withUnsafeBytes { Array($0) })
+    }
 
     init(id: [UInt8], commitment: [UInt8]) {
         self.id = id
@@ -30,7 +34,9 @@ package struct KeyIdentity: Hashable, Sendable {
 
     /// Parses ``text``. Returns nil for any other text.
     package init?(text: String) {
-        let parts = text.split(separator: " ", omittingEmptySubsequences: false).map { bytes(ofHexadecimal: String($0)) }
+        let parts = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map {
+            bytes(ofHexadecimal: Substring($0))
+        }
         guard parts.count == 2, let id = parts[0], let commitment = parts[1], id.count == Self.idLength,
             commitment.count == Self.commitmentLength
         else { return nil }
@@ -41,12 +47,10 @@ package struct KeyIdentity: Hashable, Sendable {
     package var text: String { "\(hexadecimalText(of: id)) \(hexadecimalText(of: commitment))" }
 
     /// Computes the id of a key.
-    package static func id(of key: SymmetricKey) -> [UInt8] { derived(from: key, "LocalData key id 1", idLength) }
-
-    /// Computes the commitment of a key.
-    package static func commitment(of key: SymmetricKey) -> [UInt8] { derived(from: key, "LocalData key commitment 1", commitmentLength) }
-
-    private static func derived(from key: SymmetricKey, _ purpose: String, _ count: Int) -> [UInt8] {
-        KeyDerivation.key(from: key, for: purpose.utf8, count: count).withUnsafeBytes { Array($0) }
+    package static func id(of key: SymmetricKey) -> [UInt8] {
+        KeyDerivation.key(from: key, for: idPurpose, count: idLength).withUnsafeBytes { Array($0) }
     }
+
+    private static let idPurpose = Array("LocalData key id 1".utf8)
+    private static let commitmentPurpose = Array("LocalData key commitment 1".utf8)
 }

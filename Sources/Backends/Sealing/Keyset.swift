@@ -65,7 +65,8 @@ package struct Keyset: Sendable {
                 destroyed.insert(entry.id)
                 continue
             }
-            let key = try DataKey(key: known, database: database)
+            // The holder has compared the id with the key.
+            let key = try DataKey(key: known, id: entry.id, database: database)
             if entry.state == .active { active = key } else { decryptOnly.append(key) }
         }
         guard let active else { throw damage }

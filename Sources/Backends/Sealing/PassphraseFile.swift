@@ -129,7 +129,7 @@ struct PassphraseFile: Sendable {
         let derived = try Self.derive(passphrase, salt: bytes[13..<Self.saltEnd], cost)
         let mismatch = BackendError(
             .encryptionKeyMismatch, "The passphrase is not the one of \(path). Try again with the right one; nothing was changed.")
-        guard KeyIdentity.commitment(of: derived) == Array(bytes[Self.saltEnd..<Self.headLength]) else { throw mismatch }
+        guard KeyIdentity(of: derived).commitment == Array(bytes[Self.saltEnd..<Self.headLength]) else { throw mismatch }
         let cipher = try XAES256GCM(key: derived)
         var content: [UInt8]
         do throws(BackendError) {
@@ -169,7 +169,7 @@ struct PassphraseFile: Sendable {
         for key in keys.all { key.withBytes { content.append(contentsOf: $0) } }
         defer { wipe(&content) }
         let derived = try derive(passphrase, salt: salt[...], cost)
-        bytes += KeyIdentity.commitment(of: derived)
+        bytes += KeyIdentity(of: derived).commitment
         let sealed = try XAES256GCM(key: derived).seal(content, nonce: nonce, authenticating: associatedData(bytes[...]))
         bytes += nonce + sealed
         return bytes + SHA256.hash(data: bytes).prefix(8)

@@ -47,7 +47,7 @@ package struct RowContent: Sendable {
     /// Decodes the result of ``padded()``.
     package init(padded bytes: [UInt8]) throws(RecordDamage) {
         var length = ByteReader(bytes[...])
-        let count = Int(try length.fixed(UInt32.self))
+        let count = Int(try length.number(4))
         guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else {
             throw RecordDamage("has a length that does not match its size class")
         }
@@ -58,8 +58,8 @@ package struct RowContent: Sendable {
         if first & Self.keeps != 0 { keptRevision = StorageRevision(try reader.take(XAES256GCM.nonceLength)) }
         let namespace = try reader.text()
         address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
-        self.kind = kind
-        metadata = try RecordCodec.decodeMetadata(from: &reader)
+        (self.kind, metadata) = (kind, StorageMetadata())
+        try RecordCodec.decodeMetadata(from: &reader, into: &metadata)
         payload = try reader.counted()
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
         guard kind == .value || payload.isEmpty else { throw RecordDamage("is a tombstone with a payload") }

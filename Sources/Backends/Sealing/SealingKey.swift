@@ -6,8 +6,10 @@ package import Crypto
 ///
 /// The id is computed from the key and reveals nothing about it. It is stored with all data that the key seals.
 package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The id and the commitment of the key.
+    package let identity: KeyIdentity
     /// The id of the key, 8 bytes, computed by ``KeyIdentity/id(of:)``.
-    package let id: [UInt8]
+    package var id: [UInt8] { identity.id }
     /// The key.
     package let key: SymmetricKey
 
@@ -18,7 +20,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
 
     /// Creates a key and computes its id.
     package init(key: SymmetricKey) {
-        id = KeyIdentity.id(of: key)
+        identity = KeyIdentity(of: key)
         self.key = key
     }
 
@@ -33,7 +35,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
 
     /// Creates a key with the id of another key. Tests use it to simulate two keys with the same id.
     init(collidingWith id: [UInt8], key: SymmetricKey) {
-        self.id = id
+        identity = KeyIdentity(id: id, commitment: KeyIdentity(of: key).commitment)
         self.key = key
     }
 
@@ -50,9 +52,6 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// Returns the name of a key in the metadata of a sealed record: the format of the seal, a colon, and the id in
     /// hexadecimal.
     package static func name(of id: [UInt8]) -> String { "1:\(hexadecimalText(of: id))" }
-
-    /// The id and the commitment of the key.
-    package var identity: KeyIdentity { KeyIdentity(id: id, commitment: KeyIdentity.commitment(of: key)) }
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
     package var text: String {
@@ -88,7 +87,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// Parses the bytes of ``text``. No copy of the key's bytes is left outside the new key.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if the bytes are not the text of a key.
     init(textBytes: [UInt8]) throws(BackendError) {
-        let parts = textBytes.split { " \t\r\n".utf8.contains($0) }
+        let parts = textBytes.split { [0x20, 0x09, 0x0D, 0x0A].contains($0) }
         guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
             let id = bytes(ofHexadecimal: String(decoding: parts[1], as: UTF8.self)), id.count == Self.idLength
         else { throw Self.malformed }

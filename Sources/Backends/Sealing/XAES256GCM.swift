@@ -78,28 +78,22 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
         }
     }
 
-    /// Opens the result of `seal`. The memory is only read, and only during the call, so it may belong to a database.
+    /// Opens the result of `seal`.
     /// - Parameters:
     ///   - sealed: The ciphertext and the tag.
     ///   - nonce: The nonce.
     ///   - associatedData: The data that the content is bound to.
     /// - Throws: ``BackendError`` with `corrupted` if the key or any of the inputs differs from sealing.
-    package func open(
-        _ sealed: UnsafeRawBufferPointer, nonce: [UInt8], authenticating associatedData: [UInt8]
-    ) throws(BackendError) -> [UInt8] {
-        try nonce.withUnsafeBufferPointer { (nonce) throws(BackendError) in
-            try open(sealed, nonce: UnsafeRawBufferPointer(nonce), authenticating: associatedData)
-        }
-    }
-
-    /// Opens an array, like ``open(_:nonce:authenticating:)-(UnsafeRawBufferPointer,_,_)``.
     package func open(_ sealed: [UInt8], nonce: [UInt8], authenticating associatedData: [UInt8]) throws(BackendError) -> [UInt8] {
-        try sealed.withUnsafeBufferPointer { (bytes) throws(BackendError) in
-            try open(UnsafeRawBufferPointer(bytes), nonce: nonce, authenticating: associatedData)
+        try sealed.withUnsafeBufferPointer { (sealed) throws(BackendError) in
+            try nonce.withUnsafeBufferPointer { (nonce) throws(BackendError) in
+                try open(UnsafeRawBufferPointer(sealed), nonce: UnsafeRawBufferPointer(nonce), authenticating: associatedData)
+            }
         }
     }
 
-    /// Opens a nonce, ciphertext and tag that are adjacent in memory.
+    /// Opens a nonce, ciphertext and tag that are adjacent in memory. The memory is only read, and only during the call, so it may belong
+    /// to a database.
     /// - Throws: ``BackendError`` with `corrupted` if the key or any of the inputs differs from sealing.
     package func open(nonceAndSealed: UnsafeRawBufferPointer, authenticating associatedData: [UInt8]) throws(BackendError) -> [UInt8] {
         guard nonceAndSealed.count >= Self.nonceLength else { throw Self.unopened }

@@ -76,11 +76,6 @@
             }
         }
 
-        private enum Step {
-            case mine(version: Int64?, RowContent?, StorageProbe, term: [UInt8]?, isStranger: Bool = false)
-            case neighbour
-        }
-
         /// Finds the row of a name: first under the active key, then under the decrypt-only keys, which seal no new
         /// rows.
         /// - Parameters:
@@ -114,33 +109,28 @@
         ) throws(SQLiteFault) -> Result {
             var id = Self.home(of: slot)
             while true {
-                let step = try row(at: id) { row -> Step in
+                // Nil if the row belongs to another slot, or must be read in a transaction.
+                let found = try row(at: id) { row -> Found? in
                     let isAnother = row.slot?.hasBytes(slot) == false
-                    let term = computesTerm ? row.term(keyset) : nil
-                    if let known, !isAnother, row.hasRevision(known.revision) {
-                        return .mine(version: row.version, nil, .value(known), term: term)
-                    }
-                    return switch row.open(keyset) {
-                    case .content where isAnother, .destroyed where isAnother: .neighbour
-                    case .content(let content, let revision): .mine(version: row.version, content, content.probe(revision), term: term)
-                    case .destroyed:
-                        .mine(version: row.version, nil, .corrupt(row.corruption("names a destroyed key")), term: term)
-                    case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption), term: term)
-                    case .refused(let error): .mine(version: row.version, nil, .unavailable(error), term: term)
-                    case .stranger(let corruption): .mine(version: row.version, nil, .corrupt(corruption), term: term, isStranger: true)
-                    }
-                }
-                switch step {
-                case nil: return .absent
-                case .neighbour where !inTransaction: return .needsTransaction
-                case .neighbour: id += 1
-                case .mine(_, _, _, _, isStranger: true) where !inTransaction: return .needsTransaction
-                case .mine(let version, let content, let probe, let term, let isStranger):
-                    return .found(
+                    func mine(_ probe: StorageProbe, isStranger: Bool = false, _ content: RowContent? = nil) -> Found {
                         Found(
-                            id: id, version: version, key: key, slot: slot, address: content?.address, probe: probe, isStranger: isStranger,
-                            isResealed: content?.keptRevision != nil, term: term))
+                            id: id, version: row.version, key: key, slot: slot, address: content?.address, probe: probe,
+                            isStranger: isStranger, isResealed: content?.keptRevision != nil, term: computesTerm ? row.term(keyset) : nil)
+                    }
+                    if let known, !isAnother, row.hasRevision(known.revision) { return mine(.value(known)) }
+                    return switch row.open(keyset) {
+                    case .content where isAnother, .destroyed where isAnother: nil
+                    case .content(let content, let revision): mine(content.probe(revision), content)
+                    case .destroyed: mine(.corrupt(row.corruption("names a destroyed key")))
+                    case .damaged(let corruption): mine(.corrupt(corruption))
+                    case .refused(let error): mine(.unavailable(error))
+                    case .stranger(let corruption): mine(.corrupt(corruption), isStranger: true)
+                    }
                 }
+                guard let found else { return .absent }
+                if let found, inTransaction || !found.isStranger { return .found(found) }
+                if !inTransaction { return .needsTransaction }
+                id += 1
             }
         }
     }
