@@ -41,7 +41,8 @@
                     } catch { throw error.backendError() }
                     try connection.checkFormat()
                     return DatabaseCopy(
-                        connection, at: path, try DatabaseHeader(reading: connection), try connection.texts(DatabaseFormat.schemaQuery),
+                        connection, at: path, try DatabaseHeader(reading: connection),
+                        try connection.texts(DatabaseFormat.schemaQuery + " ORDER BY name"),
                         version: try connection.number(DatabaseCopy.versionQuery), lane, limit, runtime
                     ) { () throws(BackendError) in try Self.state(of: path, runtime) != before }
                 }

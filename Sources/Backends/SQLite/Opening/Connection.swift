@@ -20,9 +20,12 @@
         ///   - leavesLog: Whether the log stays unchanged when the last connection closes. If not, SQLite writes the
         ///     log back into the database. For that, the caller must hold the store's lock between processes. A
         ///     connection that is deallocated without ``close()`` does not hold this lock.
+        ///   - settings: Further SQL that makes settings.
         ///   - mayWait: Called when another connection has the lock that SQLite needs. It returns true to try again,
         ///     false to give up.
-        convenience init(path: String, leavesLog: Bool = true, mayWait: @escaping () -> Bool = { false }) throws(SQLiteFault) {
+        convenience init(
+            path: String, leavesLog: Bool = true, settings: String = DatabaseFormat.writing, mayWait: @escaping () -> Bool = { false }
+        ) throws(SQLiteFault) {
             // If SQLite was built with SQLITE_USE_URI, as in Debian, it treats a path that begins with "file:" as a
             // URI, whatever the flags say.
             // Reason: "Connections open existing files at absolute paths" in Docs/Decisions/Stores.md.
@@ -43,7 +46,12 @@
             _ = localdata_set(opened, SQLITE_DBCONFIG_DQS_DML, 0)
             sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, Int32(SealedRow.maximumLength))
             if leavesLog { leaveLog() }
-            for pragma in DatabaseFormat.pragmas { try execute(pragma) }
+            // SQLite does not trust the schema.
+            _ = localdata_set(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            // Checkpoints run only when this library requests one.
+            // Reason: "Every commit and checkpoint holds the lock" in Docs/Decisions/LocksAndCommits.md.
+            sqlite3_wal_autocheckpoint(opened, 0)
+            try execute("\(DatabaseFormat.pragmas); \(settings)")
         }
 
         /// Takes ownership of SQLite's handle of an open connection.
@@ -61,9 +69,7 @@
 
         /// Opens a database for reading only.
         static func reading(_ path: String) throws(SQLiteFault) -> Connection {
-            let connection = try Connection(path: path)
-            try connection.execute("PRAGMA query_only = ON")
-            return connection
+            try Connection(path: path, settings: "PRAGMA query_only = ON")
         }
 
         /// Returns whether owner, permissions and mounts allow the process to write to a file. Returns true for a
@@ -234,14 +240,17 @@
 
         /// Checks that the database has this library's format. It must contain only the tables of the format and of the
         /// features, which are extensions that the header lists.
+        /// - Returns: The entries of the header.
         /// - Throws: ``BackendError``: `corrupted`, `unsupported`, `incompatibleSchema`.
-        func checkFormat() throws(BackendError) {
+        @discardableResult func checkFormat() throws(BackendError) -> [String: [UInt8]] {
             try DatabaseFormat.check(applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"))
             let schema = try texts(DatabaseFormat.schemaQuery)
             // Query `header` only if it is a table, because a view could return anything.
-            let features = schema.contains(DatabaseFormat.schema[0]) ? try bytes(DatabaseFormat.featuresQuery) : nil
+            let entries = schema.contains(DatabaseFormat.schema[0]) ? try DatabaseHeader.entries(self) : [:]
             try DatabaseFormat.check(
-                schema: schema, features: try features.map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) })
+                schema: schema, features: try entries["features"].map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) }
+            )
+            return entries
         }
 
         /// Returns the header's authentication tag. It changes with every change of header or keys.

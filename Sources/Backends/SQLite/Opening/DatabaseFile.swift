@@ -151,9 +151,9 @@
         private func read(_ file: FileID, _ connection: Connection) throws(BackendError) -> Found {
             // Read everything in one transaction, so that it belongs to one state of the file.
             let (header, state) = try connection.inReadTransaction { () throws(BackendError) in
-                try connection.checkFormat()
+                let entries = try connection.checkFormat()
                 try checkLength(connection)
-                let header = try DatabaseHeader(reading: connection)
+                let header = try DatabaseHeader(reading: connection, entries: entries)
                 return (header, try connection.bytes(DatabaseFormat.stateQuery))
             } _: {
                 $0.backendError()

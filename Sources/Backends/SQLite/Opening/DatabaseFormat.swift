@@ -23,13 +23,10 @@
         ]
 
         /// Returns the statements that create a database with the given features.
-        static func schema(_ features: [DatabaseFeature]) -> Set<String> { Set(schema + features.flatMap(\.tables)) }
-
-        /// The query for the list of features in the header.
-        static let featuresQuery = "SELECT value FROM header WHERE name = 'features'"
+        static func schema(_ features: [DatabaseFeature]) -> [String] { (schema + features.flatMap(\.tables)).sorted() }
 
         /// The query for the statements of everything that the database contains.
-        static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema ORDER BY name"
+        static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema"
 
         /// The query for the header's authentication tag.
         static let tagQuery = "SELECT value FROM header WHERE name = 'tag'"
@@ -37,17 +34,12 @@
         /// The query for the sealed state, which counts the commits and rows of the database.
         static let stateQuery = "SELECT sealed FROM state WHERE id = 1"
 
-        /// The settings of every connection.
-        static let pragmas = [
-            // SQLite does not trust the schema, keeps temporary data in memory, and overwrites deleted bytes.
-            "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY", "PRAGMA mmap_size = 0",
-            "PRAGMA secure_delete = ON",
-            // A commit is on the disk when it returns. Checkpoints run only when this library requests one.
-            // Reason: "Every commit and checkpoint holds the lock" in Docs/Decisions/LocksAndCommits.md.
-            "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0",
-            // A log that grew while a reader held an older state is cut back to 4 MiB when it begins again.
-            "PRAGMA journal_size_limit = 4194304",
-        ]
+        /// The settings of every connection, beside those that ``Connection`` makes without SQL: SQLite keeps temporary data in memory.
+        static let pragmas = "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0"
+
+        /// The settings of a connection that writes. SQLite overwrites deleted bytes, and a commit is on the disk when it returns. A
+        /// log that grew while a reader held an older state is cut back to 4 MiB when it begins again.
+        static let writing = "PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 4194304"
 
         /// Checks the application id and the format number of a database.
         /// - Throws: ``BackendError``: `corrupted` for another application id, `unsupported` for another format, which
@@ -68,9 +60,7 @@
 
         /// Returns whether a schema consists of the basic tables and the tables of some known features.
         private static func isPlausible(_ schema: [String]) -> Bool {
-            let found = Set(schema)
-            let features = DatabaseFeature.known.filter { found.isSuperset(of: $0.tables) }
-            return schema.count == found.count && found == Self.schema(features)
+            schema.sorted() == Self.schema(DatabaseFeature.known.filter { $0.tables.allSatisfy(schema.contains) })
         }
 
         /// Checks that the schema is the one that the format and the features require.
@@ -81,7 +71,7 @@
         static func check(schema: [String], features: [DatabaseFeature]?) throws(BackendError) {
             let right = Self.schema(features ?? [])
             // Reason: "A feature states who must support it" in Docs/Decisions/Database.md.
-            if Set(schema) == right, schema.count == right.count { return }
+            if schema.sorted() == right { return }
             if isPlausible(schema) {
                 guard features != nil else { return }
                 throw BackendError(

@@ -87,15 +87,23 @@
     // MARK: Reading
 
     extension DatabaseHeader {
-        /// Reads the header of a database whose format has been checked.
-        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for an unknown feature that every reader must
-        ///   support. The message names the feature.
-        init(reading connection: Connection) throws(BackendError) {
+        /// Returns the entries of the table `header`.
+        /// - Throws: ``BackendError`` with `corrupted`.
+        static func entries(_ connection: Connection) throws(BackendError) -> [String: [UInt8]] {
             var values: [String: [UInt8]] = [:]
             try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
                 guard row.kind(0) == .text, row.kind(1) == .blob else { throw Keyset.damage }
                 values[row.text(0)] = row.bytes(1)
             }
+            return values
+        }
+
+        /// Reads the header of a database whose format has been checked.
+        /// - Parameter entries: The entries of the table `header`; nil to read them.
+        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for an unknown feature that every reader must
+        ///   support. The message names the feature.
+        init(reading connection: Connection, entries: [String: [UInt8]]? = nil) throws(BackendError) {
+            var values = if let entries { entries } else { try Self.entries(connection) }
             guard let features = values.removeValue(forKey: "features"), let database = values.removeValue(forKey: "database"),
                 database.count == Keyset.databaseLength, let tag = values.removeValue(forKey: "tag"),
                 let context = values.removeValue(forKey: "context"), let formats = values.removeValue(forKey: "formats"),

@@ -185,16 +185,14 @@
         }
 
         private let finder: RowFinder
-        private let header: Statement
+        private var header: Statement?
         private let tag: [UInt8]
         private var schemaChanges: Int32
 
-        /// Prepares the statements.
+        /// Prepares the statement for rows.
         /// - Parameter tag: The header's tag. While it is unchanged, header and data keys are unchanged.
         init(_ database: Connection, tag: [UInt8]) throws(BackendError) {
-            (finder, header) = try onDatabase { () throws(SQLiteFault) in
-                (try RowFinder(database), try database.keptStatement(DatabaseFormat.tagQuery))
-            }
+            finder = try onDatabase { () throws(SQLiteFault) in try RowFinder(database) }
             self.tag = tag
             schemaChanges = finder.schemaChanges
         }
@@ -284,6 +282,8 @@
         }
 
         private func isHeaderUnchanged() throws(SQLiteFault) -> Bool {
+            let header = if let header { header } else { try finder.database.keptStatement(DatabaseFormat.tagQuery) }
+            self.header = header
             defer { header.reset() }
             return try header.step() && header.blob(0).elementsEqual(tag)
         }

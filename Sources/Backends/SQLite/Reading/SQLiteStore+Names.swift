@@ -45,8 +45,8 @@
         ///   - directory: A folder for state that all programs share that write the database.
         ///   - files: The file system. It is used only to resolve symbolic links.
         package static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
-            let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-            return "\(directory)/sqlite-\(hexadecimalText(of: digest.prefix(16))).lock"
+            let digest = SHA256.hash(data: Array(files.resolve(path).utf8)).withUnsafeBytes { Array($0[..<16]) }
+            return "\(directory)/sqlite-\(hexadecimalText(of: digest)).lock"
         }
     }
 #endif
