@@ -13,8 +13,8 @@ package enum PropertyListFault: Error {
 
 /// Reads the bytes of an XML or binary property list, and distinguishes every kind of value.
 ///
-/// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists; its comment states why Foundation does not
-/// parse them.
+/// ``PropertyListXMLReader`` parses XML of the form that this library writes, and Foundation parses other XML.
+/// ``BinaryPropertyListReader`` parses binary lists; its comment states why Foundation does not parse them.
 package enum PropertyListReader {
     /// The maximum depth of nesting.
     static let maximumDepth = 256
@@ -42,14 +42,15 @@ package enum PropertyListReader {
             }
             return entries
         }
-        guard keepsReferences else { return try readXML(bytes) }
+        if !keepsReferences { return if let entries = PropertyListXMLReader.entries(bytes) { entries } else { try readXML(bytes) } }
         // Foundation would turn a reference into an object without public properties, and accept numbers below zero.
         return try readXML(disguisingReferences(in: bytes)).mapValues(revealingReferences)
     }
 
     private static var rootless: PropertyListFault { .damaged("the property list holds no dictionary") }
 
-    private static func readXML(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
+    /// Reads XML with Foundation.
+    static func readXML(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
         try checkEncoding(bytes)
         var format = PropertyListSerialization.PropertyListFormat.xml
         let root: Any

@@ -48,8 +48,8 @@ extension PropertyListStore {
     ///   - directory: A directory for state that all writers of the property list share.
     ///   - files: The file system, used only to resolve symbolic links.
     package static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
-        let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-        return "\(directory)/defaults-\(hexadecimalText(of: digest.prefix(16))).lock"
+        let digest = SHA256.hash(data: Array(files.resolve(path).utf8)).withUnsafeBytes { Array($0[..<16]) }
+        return "\(directory)/defaults-\(hexadecimalText(of: digest)).lock"
     }
 
     static func suiteName(ofPath path: String) -> String {
