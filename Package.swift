@@ -147,7 +147,7 @@ let package = Package(
 
         // MARK: The front door
         // Reason: "JSON is decoded in one pass" in Docs/Decisions/Stores.md.
-        .target(name: "JSONReading", path: "Sources/JSONReading", swiftSettings: house),
+        .target(name: "JSONReading", dependencies: ["BackendContract"], path: "Sources/JSONReading", swiftSettings: house),
         .target(
             name: "LocalData",
             dependencies: [

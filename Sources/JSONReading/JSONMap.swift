@@ -1,3 +1,5 @@
+import BackendContract
+
 /// A JSON document as a list of nodes, which one pass over the bytes makes.
 ///
 /// Only documents without escapes, exponents and other rare forms have a map.
@@ -34,7 +36,7 @@ struct JSONMap: Sendable {
     // MARK: Values
 
     /// Returns a text; nil if its bytes are not UTF-8.
-    func text(_ node: Int) -> String? { String(validating: bytes[nodes[node].range], as: UTF8.self) }
+    func text(_ node: Int) -> String? { bytes[nodes[node].range].withUnsafeBytes { String(utf8: $0) } }
 
     /// Returns the digits of a number as an integer, and the number of digits after the point; nil for more than 15 digits.
     private func digits(_ node: Node) -> (value: Int64, afterPoint: Int)? {

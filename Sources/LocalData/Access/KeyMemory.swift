@@ -1,7 +1,7 @@
 import BackendContract
 import Synchronization
 
-/// The memory of a key for its last value. A value that is read again and again is neither searched for nor decoded.
+/// The memory of a key for its route and its last value. A value that is read again and again is neither searched for nor decoded.
 /// Reason: "A key remembers a value that is read twice" in Docs/Decisions/LocksAndCommits.md.
 final class KeyMemory: Sendable {
     private struct State: Sendable {
@@ -9,11 +9,22 @@ final class KeyMemory: Sendable {
         /// The number of reads at that moment.
         var reads = 0
         var known: RememberedValue?
+        /// The route of the key, and the number of the router's table that owns it.
+        weak var route: (any AnyObject & Sendable)?
+        var routeTable: UInt64 = 0
         /// The number of the router's table whose ``RememberingKeys`` list this memory; 0 for none.
         var listed: UInt64 = 0
     }
 
     private let state = Mutex(State())
+
+    /// Returns the route in a router's table. Makes it if another router, or none, has used the key last.
+    func route<Found: AnyObject & Sendable>(table: UInt64, orMake make: () throws -> Found) rethrows -> Found {
+        if let route = state.withLock({ $0.routeTable == table ? $0.route : nil }) { return unsafeDowncast(route, to: Found.self) }
+        let route = try make()
+        state.withLock { ($0.route, $0.routeTable) = (route, table) }
+        return route
+    }
 
     /// Returns the remembered value if it is current. Forgets it if it is not.
     func current(table: UInt64, locks: Int) -> RememberedValue? {

@@ -153,8 +153,11 @@ final class RecordCoder: Sendable {
             return record.isForeign || key.serializer.name == "json" ? NativeCoding.direct(native, as: Value.self) : nil
         case .bytes(let bytes):
             if record.isForeign || bytes.count > Self.maximumImmediate || key.serializer.isOwn { return nil }
-            guard let decoded = try? decodeBytes(bytes, record.metadata, key), !decoded.isOutdated else { return nil }
-            return decoded.value
+            // A document of the key's own serializer needs no `Decoded`, whose metadata would be looked up in each call.
+            if record.metadata.serializer == "json", key.serializer.name == "json", !DeclaredShapes.renames(Value.self) {
+                return try? Coders.value(Value.self, inJSON: bytes)
+            }
+            return (try? decodeBytes(bytes, record.metadata, key)).flatMap { $0.isOutdated ? nil : $0.value }
         }
     }
 
@@ -234,19 +237,13 @@ final class RecordCoder: Sendable {
     func decodeBytes<Value>(_ bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         // Read a value with the serializer that wrote it, if that one and the key's serializer are built in.
         let serializer = key.reading(metadata.serializer, typeTag: metadata.typeTag)
-        let data = Data(bytes)
+        let (format, data) = (DocumentFormat(rawValue: serializer.name), Data(bytes))
         do {
             // A decoder may treat a renamed property as missing. Look for its original name first.
-            if let attributes = DeclaredShapes.attributes(of: Value.self), attributes.contains(where: { $0.originalName != nil }),
-                let format = DocumentFormat(rawValue: serializer.name), let value = try completed(.bytes(data, format), key)
-            {
-                return value
-            }
+            if DeclaredShapes.renames(Value.self), let format, let value = try completed(.bytes(data, format), key) { return value }
             return Decoded(value: try serializer.decode(data))
         } catch {
-            if let format = DocumentFormat(rawValue: serializer.name), let value = try? completed(.bytes(data, format), key) {
-                return value
-            }
+            if let format, let value = try? completed(.bytes(data, format), key) { return value }
             throw undecodable(key, "If an earlier version of this program wrote it, \(Self.declaration).", error)
         }
     }

@@ -51,8 +51,9 @@ enum Coders {
     }
 
     /// Decodes the value of a JSON document.
-    static func value<Value: Decodable>(_ type: Value.Type, inJSON data: Data) throws -> Value {
-        try SimpleJSON.value(type, in: data) ?? JSONReader.value(type, in: data) ?? jsonDecoder.decode(type, from: data)
+    static func value<Value: Decodable>(_ type: Value.Type, inJSON bytes: [UInt8]) throws -> Value {
+        if type == String.self, let text = SimpleJSON.text(in: bytes) as? Value { return text }
+        do { return try JSONReader.value(type, in: bytes) } catch { return try jsonDecoder.decode(type, from: Data(bytes)) }
     }
 
     /// Decodes the value at the root of a property list, as other programs write it.

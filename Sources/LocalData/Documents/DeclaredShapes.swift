@@ -7,9 +7,11 @@ enum DeclaredShapes {
 
     /// Returns the attributes that a type declares; nil if it is not a ``StorageModel``.
     static func attributes(of type: any Any.Type) -> [AttributeDescription]? {
-        guard let model = type as? any StorageModel.Type else { return nil }
-        return known.value(at: ObjectIdentifier(type)) { model.attributes }
+        (type as? any StorageModel.Type).map { model in known.value(at: ObjectIdentifier(type)) { model.attributes } }
     }
+
+    /// Whether a type has properties that have other names in older records.
+    static func renames(_ type: any Any.Type) -> Bool { attributes(of: type)?.contains { $0.originalName != nil } == true }
 
     private static let derivations = Mutex<[Derivation: DerivedAttributes]>([:])
 

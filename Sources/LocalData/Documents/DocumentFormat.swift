@@ -7,7 +7,7 @@ enum DocumentFormat: String, Sendable {
 
     func decode<Value: Decodable>(_ type: Value.Type, _ bytes: Data) throws -> Value {
         switch self {
-        case .json: try Coders.value(type, inJSON: bytes)
+        case .json: try Coders.value(type, inJSON: Array(bytes))
         case .plist: try Coders.value(type, inPropertyList: bytes)
         }
     }

@@ -34,7 +34,7 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
     public static var json: Serializer {
         Serializer(
             name: "json", encode: { try SimpleJSON.data(of: $0) ?? Coders.jsonEncoder.encode($0) },
-            decode: { try Coders.value(Value.self, inJSON: $0) })
+            decode: { try Coders.value(Value.self, inJSON: Array($0)) })
     }
 
     /// A serializer for binary property lists.

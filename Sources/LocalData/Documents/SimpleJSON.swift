@@ -1,3 +1,4 @@
+import BackendContract
 import Foundation
 
 /// JSON documents of a text without escapes. They are the most frequent values, and `JSONEncoder` and `JSONDecoder` take ten times as long.
@@ -37,12 +38,12 @@ enum SimpleJSON {
         return Data(bytes)
     }
 
-    /// Returns the value of a document; nil if the type is not that of a text, or the document has escapes or is no text.
-    static func value<Value>(_ type: Value.Type, in data: Data) -> Value? {
-        guard type == String.self, data.count >= 2, data.first == quote, data.last == quote else { return nil }
-        return data.withUnsafeBytes { bytes in
+    /// Returns the text of a document; nil if the document has escapes or is no text.
+    static func text(in bytes: [UInt8]) -> String? {
+        guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return nil }
+        return bytes.withUnsafeBytes { bytes in
             let content = UnsafeRawBufferPointer(rebasing: bytes.dropFirst().dropLast())
-            return hasEscapes(content) ? nil : String(validating: content, as: UTF8.self) as? Value
+            return hasEscapes(content) ? nil : String(utf8: content)
         }
     }
 }

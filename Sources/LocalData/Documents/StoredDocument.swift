@@ -65,7 +65,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     /// ```
     /// - Throws: `DecodingError` if the document does not describe such a value.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
-        try Coders.value(type, inJSON: try json())
+        try Coders.value(type, inJSON: Array(try json()))
     }
 
     /// Decodes the part of the document at a path. A missing part is decoded as null.

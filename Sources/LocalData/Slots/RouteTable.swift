@@ -72,7 +72,7 @@ final class RouteTable: Sendable {
     /// - Parameter admits: Returns whether the key of a slot may be used; nil if every key may be used.
     /// - Throws: As ``slot(for:if:)``.
     func route<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Route {
-        let route = try knownRoute(for: key)
+        let route = try key.memory.route(table: id) { try knownRoute(for: key) }
         if let admits, !admits(route.slot) {
             throw StorageError(
                 StorageError.unregisteredKey, key: key.name,

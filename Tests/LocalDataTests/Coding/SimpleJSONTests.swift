@@ -37,13 +37,13 @@ struct SimpleJSONTests {
     @Test(arguments: ["", "\"", "\"a", "a\"", "\"a\"b\"", "\"\u{0}\"", " \"a\"", "\"a\" ", "7", "null", "\"\\u0041\""])
     func `other bytes are left to Foundation`(document: String) throws {
         let data = Data(document.utf8)
-        #expect(SimpleJSON.value(String.self, in: data) == nil)
+        #expect(SimpleJSON.text(in: Array(data)) == nil)
         #expect((try? Serializer<String>.json.decode(data)) == (try? Coders.jsonDecoder.decode(String.self, from: data)))
     }
 
     @Test func `bytes that are not UTF-8 are no text`() {
         let data = Data([UInt8(ascii: "\""), 0xFF, UInt8(ascii: "\"")])
-        #expect(SimpleJSON.value(String.self, in: data) == nil)
+        #expect(SimpleJSON.text(in: Array(data)) == nil)
         #expect(throws: DecodingError.self) { _ = try Serializer<String>.json.decode(data) }
     }
 }
