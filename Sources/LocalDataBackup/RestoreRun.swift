@@ -248,9 +248,7 @@ struct RestoreRun {
     private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {
         let runtime = runtime
         return try await translatingErrors(key: "restore") { () throws(BackendError) in
-            try await runtime.makeLane("restore").run(
-                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(60)), isMutation: true
-            ) { (_) throws(BackendError) in try work() }
+            try await runtime.onLane("restore", within: .seconds(60), isMutation: true, work)
         }
     }
 }

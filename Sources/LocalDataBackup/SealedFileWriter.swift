@@ -127,8 +127,8 @@ extension StreamHeader {
     static func make(
         _ purpose: Purpose, for recipients: [StreamRecipient], _ runtime: Runtime
     ) async throws(BackendError) -> StreamHeader {
-        try await runtime.makeLane("sealed-file.key").run(
-            clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(600)), isMutation: false
-        ) { (_) throws(BackendError) in try StreamHeader(purpose, for: recipients, runtime.randomBytes) }
+        try await runtime.onLane("sealed-file.key", within: .seconds(600)) { () throws(BackendError) in
+            try StreamHeader(purpose, for: recipients, runtime.randomBytes)
+        }
     }
 }

@@ -3,9 +3,9 @@ import LocalDataModels
 
 /// The recorded facts about one key or collection: its name, its domain, and the shape of its values.
 package struct EntityShape: Sendable {
-    package let name: String
+    let name: String
     let domain: String
-    package let type: AttributeType
+    let type: AttributeType
     /// Whether the key declares legacy locations, so that its value may move here from another slot.
     let mayMove: Bool
     /// Whether the key declares a legacy location with its current name and domain.

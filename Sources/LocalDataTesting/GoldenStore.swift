@@ -85,12 +85,7 @@ public enum GoldenStore {
             configure(&configuration)
             let keyring = GoldenKeyring()
             keyring.replaceKeyring(in: &configuration)
-            let router = StorageRouter(configuration: configuration)
-            do { try await fill(router) } catch {
-                try? await router.shutdown()
-                throw error
-            }
-            try await router.shutdown()
+            try await SealedFixture.withRouter(configuration, fill)
             try FixtureFolder.removeMachineFiles(in: root)
             let facts = Release(applicationID: configuration.applicationID, userDefaultsName: configuration.userDefaultsName)
             try FixtureFolder.write(facts, to: temporary.appending(path: "release.json"))
@@ -203,16 +198,11 @@ public enum GoldenStore {
             GoldenKeyring(try await sealed(place).read().keyring).replaceKeyring(in: &configuration)
             var readings: [Reading] = []
             for _ in 1...2 {
-                let router = StorageRouter(configuration: configuration)
-                do {
+                try await SealedFixture.withRouter(configuration) { router in
                     try await router.registerCatalog(catalog, migrateImmediately: true).requireComplete()
                     readings.append(try await reading(catalog, router))
                     try await check(release, router)
-                } catch {
-                    try? await router.shutdown()
-                    throw error
                 }
-                try await router.shutdown()
             }
             let changed = differences(readings[1], from: readings[0].values, in: release)
             if !changed.isEmpty {

@@ -36,7 +36,7 @@ package struct SchemaChange: Hashable, Sendable {
     /// The change, for people.
     package let text: String
     /// The correction, for people; nil for a harmless change.
-    package let remedy: String?
+    let remedy: String?
 
     /// The change, and the correction if there is one.
     package var description: String { remedy.map { "\(text)\($0)" } ?? text }

@@ -12,7 +12,7 @@ struct SealedFixture {
         return try await FixtureFolder.withTemporary { temporary in
             let copy = temporary.appending(path: "sealed")
             try FixtureFolder.copyPrivately(place, to: copy)
-            return try await Self.withRouter(copy) { router in
+            return try await Self.withRouter(StorageConfiguration(root: copy, applicationID: "golden")) { router in
                 (try await router.value(for: Self.keyring) ?? [:], try await router.value(for: Self.values) ?? [:])
             }
         }
@@ -31,7 +31,7 @@ struct SealedFixture {
             } else {
                 try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
             }
-            try await Self.withRouter(copy) { router in
+            try await Self.withRouter(StorageConfiguration(root: copy, applicationID: "golden")) { router in
                 if known.keyring != keyring { try await router.set(keyring, for: Self.keyring) }
                 if known.values != values { try await router.set(values, for: Self.values) }
             }
@@ -41,8 +41,8 @@ struct SealedFixture {
         }
     }
 
-    private static func withRouter<R>(_ root: URL, _ body: (StorageRouter) async throws -> R) async throws -> R {
-        let router = StorageRouter(configuration: StorageConfiguration(root: root, applicationID: "golden"))
+    static func withRouter<R>(_ configuration: StorageConfiguration, _ body: (StorageRouter) async throws -> R) async throws -> R {
+        let router = StorageRouter(configuration: configuration)
         do {
             let answer = try await body(router)
             try await router.shutdown()

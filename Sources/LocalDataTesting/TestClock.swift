@@ -61,13 +61,13 @@ package final class ShiftedClock: RuntimeClock {
 
     /// Creates a clock without a shift.
     /// - Parameter base: The clock to follow.
-    package init(_ base: any RuntimeClock) { self.base = base }
+    init(_ base: any RuntimeClock) { self.base = base }
 
     /// Moves the date. The time since boot does not change.
-    package func advance(by duration: Duration) { shift.withLock { $0.date += duration / .seconds(1) } }
+    func advance(by duration: Duration) { shift.withLock { $0.date += duration / .seconds(1) } }
 
     /// Moves the date and the time since boot.
-    package func pass(_ duration: Duration) {
+    func pass(_ duration: Duration) {
         advance(by: duration)
         shift.withLock { $0.boot += duration }
     }

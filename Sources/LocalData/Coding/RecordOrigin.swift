@@ -42,7 +42,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     private var windows: [String: WindowState]?
     /// Identifies the record in the destination that a mirror copies. It is only set in the mirror itself, and in the
     /// window mark: a separate record beside the mirror.
-    package var mirrors: Mirror?
+    var mirrors: Mirror?
 
     /// The state of a release window, as a record in the destination stores it.
     private enum WindowState: String, Codable {
@@ -58,22 +58,22 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     /// Identifies the record in the destination that a mirror copies. It is stored in the mirror in the legacy
     /// location, and in the window mark, a separate record beside the mirror.
-    package struct Mirror: Codable, Sendable, Equatable {
-        package enum Kind: String, Codable, Sendable { case value, removed }
+    struct Mirror: Codable, Sendable, Equatable {
+        enum Kind: String, Codable, Sendable { case value, removed }
 
         /// The mark of the destination's record: its revision.
-        package let revision: String
-        package let kind: Kind
+        let revision: String
+        let kind: Kind
         /// In a window mark: the time when mirroring began, in seconds since 1970.
-        package var since: Double?
+        var since: Double?
         /// In a window mark: the id of the system boot during which the mirror was written. Nil if a power loss cannot
         /// undo the mirror.
-        package var boot: String?
+        var boot: String?
         /// Only in a window mark, if the mirror's store has no metadata: the fingerprint of the mirrored content. Nil
         /// if no mirror was written.
-        package var content: String?
+        var content: String?
 
-        package init(of revision: StorageRevision, _ kind: Kind) {
+        init(of revision: StorageRevision, _ kind: Kind) {
             self.revision = RecordOrigin.mark(of: revision)
             self.kind = kind
         }
@@ -174,7 +174,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     func isMade(ofPlace place: String) -> Bool { windows?[place] == .made }
 
     /// Returns whether the window of a legacy location has ended, even if a program still declares it.
-    package func isReleased(_ place: String) -> Bool { windows?[place] == .released }
+    func isReleased(_ place: String) -> Bool { windows?[place] == .released }
 
     /// Whether the record was written during a release window that has not ended.
     var isInWindow: Bool { windows?.values.contains { $0 != .released } ?? false }

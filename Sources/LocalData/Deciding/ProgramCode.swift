@@ -3,14 +3,10 @@ import Synchronization
 
 /// Runs code of the program: migrations, and the conditions and functions of migrations.
 final class ProgramCode: Sendable {
-    private struct Receiver {
-        weak var object: (any AnyObject & Sendable)?
-    }
-
     /// The effects of a rehearsal; nil where changes reach the stores.
     let rehearsal: RehearsalNotes?
     private let history: History
-    private let held = Mutex(Receiver())
+    private let held = Mutex(WeakObject())
 
     init(_ history: History, rehearsal: RehearsalNotes? = nil) { (self.history, self.rehearsal) = (history, rehearsal) }
 

@@ -198,13 +198,8 @@ final class Quarantine: Sendable {
             throw StorageError(StorageError.notFound, key: id, "Nothing is quarantined under this name.")
         }
         let kept = try await opened(record, id).record
-        switch kept.payload {
-        case .bytes(let bytes):
-            return Data(try await decrypted(bytes, kept.metadata, record.metadata.attributes, id))
-        case .native(.string(let text)): return Data(text.utf8)
-        case .native(.data(let bytes)): return Data(bytes)
-        case .native(let value): return NativeCoding.json(of: value) ?? Data(value.canonicalBytes)
-        }
+        guard case .bytes(let bytes) = kept.payload else { return Data(kept.payload.exported) }
+        return Data(try await decrypted(bytes, kept.metadata, record.metadata.attributes, id))
     }
 
     /// Returns the record in an entry, and the key that sealed the entry; nil if the entry is not sealed.
@@ -315,6 +310,17 @@ final class Quarantine: Sendable {
         case "portal" where parts.count == 2: return .secretPortal(parts[1])
         case "custom" where parts.count == 2: return .custom(parts[1])
         default: return .configured
+        }
+    }
+}
+
+extension StoragePayload {
+    /// The bytes of the payload, as its serializer made them. A text is exported as UTF-8, and any other native value as JSON if possible.
+    var exported: [UInt8] {
+        switch self {
+        case .bytes(let bytes), .native(.data(let bytes)): bytes
+        case .native(.string(let text)): Array(text.utf8)
+        case .native(let value): NativeCoding.json(of: value).map(Array.init) ?? value.canonicalBytes
         }
     }
 }

@@ -261,9 +261,7 @@ struct Forgetter: EnginePart, Sendable {
     private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {
         let runtime = configuration.runtime
         return try await translatingErrors(key: "forget") { () throws(BackendError) in
-            try await runtime.makeLane("forget").run(
-                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(120)), isMutation: true
-            ) { (_) throws(BackendError) in try work() }
+            try await runtime.onLane("forget", within: .seconds(120), isMutation: true, work)
         }
     }
 }
@@ -272,13 +270,11 @@ extension StorageBackend {
     /// Deletes the slots of a namespace, and all damaged slots of the store whose names cannot be read.
     /// - Throws: ``BackendError`` if one of them was not deleted.
     fileprivate func deleteAll(in namespace: StorageNamespace) async throws(BackendError) {
-        guard let salvageable = self as? any SalvageableBackend else {
-            for address in try await addresses(in: namespace) { try await deleteAnything(at: address) }
-            return
-        }
-        let listing = try await salvageable.listing(in: namespace)
-        for address in listing.addresses { try await deleteAnything(at: address) }
-        for slot in listing.damaged { _ = try await salvageable.deleteDamage(at: slot.handle) }
+        let salvageable = self as? any SalvageableBackend
+        let listing = try await salvageable?.listing(in: namespace)
+        let addresses = if let listing { listing.addresses } else { try await self.addresses(in: namespace) }
+        for address in addresses { try await deleteAnything(at: address) }
+        for slot in listing?.damaged ?? [] { _ = try await salvageable?.deleteDamage(at: slot.handle) }
     }
 
     /// Deletes the content of a slot, also damaged bytes.

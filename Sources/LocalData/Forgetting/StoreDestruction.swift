@@ -188,9 +188,7 @@ struct StoreDestruction: Sendable {
     private func onLane(_ work: @escaping @Sendable () throws(FileError) -> Void) async throws {
         try await translatingErrors(key: "forget") { () throws(BackendError) in
             // The time grows with the size of the files.
-            try await runtime.makeLane("forget").run(
-                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(3600)), isMutation: true
-            ) { (_) throws(BackendError) in
+            try await runtime.onLane("forget", within: .seconds(3600), isMutation: true) { () throws(BackendError) in
                 do throws(FileError) { try work() } catch { throw error.backendError(outcome: .unknown) }
             }
         }

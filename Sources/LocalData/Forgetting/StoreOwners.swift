@@ -119,9 +119,7 @@ struct StoreOwners: Sendable {
 
     private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {
         try await translatingErrors(key: "forget") { () throws(BackendError) in
-            try await runtime.makeLane("forget.owners").run(
-                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: configuration.deadlines.files), isMutation: false
-            ) { (_) throws(BackendError) in try work() }
+            try await runtime.onLane("forget.owners", within: configuration.deadlines.files, work)
         }
     }
 

@@ -32,44 +32,38 @@ struct Reconciler: EnginePart, Sendable {
         guard var known = try await collectCopies(slot, run, settled, origin, keeping: kept, &visit, &quarantined) else { return nil }
         if let kept { known.insert(kept) }
         for migration in slot.key.migrations {
+            let comparison: Comparison
+            var mayBeReplaced = false
             switch migration.form {
+            case .custom where settled.isRemoved:
+                // The removal decides. A custom migration cannot see the removal and would bring the value back, so it does not run.
+                comparison = try await clear(migration.sources, slot, run, settled, origin, except: known)
             case .custom(let custom):
-                if settled.isRemoved {
-                    // The removal decides. A custom migration cannot see the removal and would bring the value back, so it does not run.
-                    switch try await clear(migration.sources, slot, run, settled, origin, except: known) {
-                    case .nothing: continue
-                    case .lookAgain: return nil
-                    case .done(let state, let from, _, let residue):
-                        visit.state = state
-                        visit.from = from
-                        visit.residue += residue
-                    }
-                } else if let result = try await mover.run(custom, migration.id, slot.name, run) {
-                    visit.state = .resolved
-                    visit.message = "The migration \(migration.id) ran."
-                    visit.from = result.sources
-                    return visit
-                }
+                guard let result = try await mover.run(custom, migration.id, slot.name, run) else { continue }
+                visit.state = .resolved
+                visit.message = "The migration \(migration.id) ran."
+                visit.from = result.sources
+                return visit
             case .step:
                 guard let step = migration.step(for: Value.self), !step.keepsSources,
                     try await program.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
                 else { continue }
-                let comparison: Comparison
                 do { comparison = try await reconcile(step, slot, run, settled, origin, except: known, &quarantined) } catch {
                     history.ledger.counts.failed(step.id, error)
                     throw error
                 }
-                switch comparison {
-                case .nothing: continue
-                case .lookAgain: return nil
-                case .done(let state, let from, let protection, let residue):
-                    visit.state = state
-                    visit.from = from
-                    visit.protectionBefore = protection
-                    visit.residue += residue
-                    // The destination may have been replaced. The next sweep compares it with the sources of the other migrations.
-                    if state == .resolved { return visit }
-                }
+                mayBeReplaced = true
+            }
+            switch comparison {
+            case .nothing: continue
+            case .lookAgain: return nil
+            case .done(let state, let from, let protection, let residue):
+                visit.state = state
+                visit.from = from
+                if mayBeReplaced { visit.protectionBefore = protection }
+                visit.residue += residue
+                // The destination may have been replaced. The next sweep compares it with the sources of the other migrations.
+                if mayBeReplaced, state == .resolved { return visit }
             }
         }
         return visit

@@ -38,6 +38,16 @@ struct Settler: EnginePart, Sendable {
         try await slots.unbroken { [self] in try await slots.withLane(slot.route) { try await settle(slot, run) } }
     }
 
+    /// Settles a legacy location of another key, if its own key has a migration and its lane is free. The reason of the run also applies to it,
+    /// because a sweep clears the legacy locations of a source too.
+    /// - Returns: The visit; nil if the location needs none.
+    func settleSource<Key: TypedKey>(_ key: Key, at route: Route, within run: MigrationRun) async throws -> Visit? {
+        guard key.hasMigration, !slots.lanes.isHeldByCurrentChain(route.slot) else { return nil }
+        return try await slots.withLane(route) {
+            try await settle(Slot(key: key.typed, route: route), await program.run(run.reason, route.slot, within: run))
+        }
+    }
+
     /// Runs one ready-made migration of a key, as its `migrate(using:context:)` does.
     func run<Value>(_ step: MigrationStep<Value>, for slot: Slot<Value>, _ run: MigrationRun) async throws -> MigrationResult {
         let start = slots.runtime.clock.now
@@ -106,15 +116,7 @@ private struct Settling<Value: Codable & Sendable>: EnginePart {
     }
 
     private mutating func settle(_ tombstone: StorageTombstone) async throws -> Visit? {
-        var visit: Visit
-        switch try await inWindow(.removed(tombstone)) {
-        case .lookAgain: return nil
-        case .settled(let settled): visit = settled
-        case .ordinary:
-            if run.reason == .read { return Visit(state: .removed) }
-            guard let settled = try await reconciler.reconcile(slot, run, .removed(tombstone)) else { return nil }
-            visit = settled
-        }
+        guard var visit = try await compare(.removed(tombstone)) else { return nil }
         if hasExpired, visit.state == .removed { visit.state = .expired }
         return visit
     }
@@ -152,17 +154,19 @@ private struct Settling<Value: Codable & Sendable>: EnginePart {
             }
             throw error
         }
-        var visit = Visit(state: .unchanged)
-        switch try await inWindow(.value(record, decoded.value)) {
-        case .lookAgain: return nil
-        case .settled(let settled): visit = settled
-        case .ordinary:
-            if run.reason == .read { break }
-            guard let settled = try await reconciler.reconcile(slot, run, .value(record, decoded.value)) else { return nil }
-            visit = settled
-        }
+        guard var visit = try await compare(.value(record, decoded.value)) else { return nil }
         if isConverted, visit.state == .mirrored || visit.state == .unchanged { visit.state = .converted }
         return visit
+    }
+
+    /// Compares the content of the destination with the legacy locations, by the rules of a release window or by the ordinary state table.
+    private mutating func compare(_ settled: Settled<Value>) async throws -> Visit? {
+        switch try await inWindow(settled) {
+        case .lookAgain: return nil
+        case .settled(let visit): return visit
+        case .ordinary where run.reason == .read: return Visit(state: settled.isRemoved ? .removed : .unchanged)
+        case .ordinary: return try await reconciler.reconcile(slot, run, settled)
+        }
     }
 
     /// Applies the rules of a release window to the content of the destination.

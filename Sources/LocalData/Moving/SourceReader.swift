@@ -58,18 +58,17 @@ struct SourceReader: EnginePart, Sendable {
     /// record was deleted in between. Then the sources of this source count again, so both steps are repeated.
     /// - Returns: The content; nil if the source is absent because its own migrations found that the value was removed or has expired.
     private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe? {
-        guard slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
         for await _ in slots.attempts {
-            let state: MigrationReport.State
+            let visit: Visit?
             do {
-                state = try await slots.withLane(slot.route) {
-                    try await settler.settle(slot, await program.run(run.reason, slot.id, within: run)).state
-                }
-            } catch StorageError.unavailable where skips { return try await slot.route.read() }
+                visit = try await settler.settleSource(slot.key, at: slot.route, within: run)
+            } catch StorageError.unavailable where skips {
+                return try await slot.route.read()
+            }
             let probe = try await slot.route.read()
             guard case .absent = probe else { return probe }
-            switch state {
-            case .absent: return probe
+            switch visit?.state {
+            case nil, .absent: return probe
             case .removed, .expired: return nil
             default: continue
             }
@@ -82,15 +81,12 @@ struct SourceReader: EnginePart, Sendable {
         // counts only if the slot still has the revision that was read for the destination.
         switch (occupant, try await slot.route.read()) {
         case (.corrupt(let corruption), .tombstone(let tombstone)) where tombstone.revision == corruption.revision: return .removed
-        case (.undecodable(let record, _), .value(let own)) where own.revision == record.revision: return try await readInPlace(own, slot)
+        case (.undecodable(let record, _), .value(let own)) where own.revision == record.revision:
+            do {
+                return .value(Reading(source: SourceRecord(slot, own), value: try await coder.decode(own, slot), isInPlace: true))
+            } catch let error as StorageError where error.meansUndecodable { return .absent }
         default: return .absent
         }
-    }
-
-    private func readInPlace<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Probe {
-        do {
-            return .value(Reading(source: SourceRecord(slot, record), value: try await coder.decode(record, slot), isInPlace: true))
-        } catch let error as StorageError where error.meansUndecodable { return .absent }
     }
 
     /// Reads a source to compare it with a settled destination.
@@ -99,15 +95,9 @@ struct SourceReader: EnginePart, Sendable {
         _ source: Key, _ options: MigrationOptions, _ run: MigrationRun
     ) async throws -> (record: StorageRecord, value: (any Sendable)?)? {
         let slot = try slots.routes.slot(for: source.typed)
-        if slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) {
-            do {
-                try await slots.withLane(slot.route) {
-                    // This uses the reason of the run, because a sweep also clears the legacy locations of a source.
-                    _ = try await settler.settle(slot, await program.run(run.reason, slot.id, within: run))
-                }
-            } catch let error as StorageError where error.meansUndecodable || error.code == StorageError.migrationFailed {
-                // The source cannot be settled. The read below returns its record, without a value if it does not decode.
-            }
+        do { _ = try await settler.settleSource(slot.key, at: slot.route, within: run) } catch let error as StorageError {
+            // The source cannot be settled. The read below returns its record, without a value if it does not decode.
+            guard error.meansUndecodable || error.code == StorageError.migrationFailed else { throw error }
         }
         switch try await slot.route.read() {
         case .value(let record):

@@ -2,8 +2,8 @@ package import BackendContract
 
 /// A text that records must have in a derived attribute.
 package struct AttributeMatch: Sendable {
-    package let name: String
-    package let text: String
+    let name: String
+    let text: String
 
     package init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
 }
@@ -13,7 +13,7 @@ package struct FoundRecord<Record: Sendable>: Sendable {
     package let id: String
     package let value: Record
     /// The state of the record that the query has read.
-    package let revision: StorageRevision
+    let revision: StorageRevision
 }
 
 /// A page of the records that a query has found.
@@ -38,11 +38,11 @@ package struct MatchReader<Record: Codable & Sendable>: EnginePart, Sendable {
     /// The condition of a query.
     package struct Condition: Sendable {
         /// Attributes that all records of the result have.
-        package var matches: [AttributeMatch] = []
+        var matches: [AttributeMatch] = []
         /// The attribute whose label leads to the records; nil to read every record of the collection.
-        package var label: AttributeMatch?
+        var label: AttributeMatch?
         /// Decides whether a decoded record belongs to the result.
-        package let isWanted: @Sendable (Record) -> Bool
+        let isWanted: @Sendable (Record) -> Bool
 
         package init(matches: [AttributeMatch], label: AttributeMatch?, _ isWanted: @escaping @Sendable (Record) -> Bool) {
             (self.matches, self.label, self.isWanted) = (matches, label, isWanted)

@@ -139,11 +139,9 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
     }
 
     private func eachPage(of names: [String], _ body: ([Look]) async throws -> Void) async throws {
-        var rest = names[...]
-        while !rest.isEmpty {
+        for page in names.parts(of: slots.pageSize) {
             try Task.checkCancellation()
-            try await body(try await looks(at: rest.prefix(slots.pageSize)))
-            rest = rest.dropFirst(slots.pageSize)
+            try await body(try await looks(at: page))
         }
     }
 

@@ -86,14 +86,3 @@ package struct Salvage: EnginePart, Sendable {
             "The damaged record is gone, or was changed since it was listed. Nothing was changed. List the damaged records again.")
     }
 }
-
-extension StoragePayload {
-    /// The bytes of the payload, as its serializer made them. A text is exported as UTF-8, and any other native value as JSON if possible.
-    fileprivate var exported: [UInt8] {
-        switch self {
-        case .bytes(let bytes), .native(.data(let bytes)): bytes
-        case .native(.string(let text)): Array(text.utf8)
-        case .native(let value): NativeCoding.json(of: value).map(Array.init) ?? value.canonicalBytes
-        }
-    }
-}

@@ -31,11 +31,8 @@ struct TombstonePurger<Record: Codable & Sendable>: EnginePart, Sendable {
         guard let between = try await collectionsBetween() else { return }
         let route = try slots.routes.slot(for: collection.placeholder).route
         let listing = try await Listing(engine: engine).slots(in: collection.domain, collection.namespace, name: collection.name)
-        var rest = listing.addresses[...]
-        while !rest.isEmpty {
+        for chunk in listing.addresses.parts(of: slots.pageSize) {
             try Task.checkCancellation()
-            let chunk = rest.prefix(slots.pageSize)
-            rest = rest.dropFirst(slots.pageSize)
             let routes = try chunk.map { try slots.routes.slot(for: collection.key($0.name)) }
             let removed = try zip(routes, await Route.probes(routes.map(\.route))).compactMap { slot, probe -> Removed? in
                 if case .tombstone(let tombstone) = probe { Removed(slot: slot, tombstone: tombstone) } else { nil }

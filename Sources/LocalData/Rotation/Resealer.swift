@@ -50,11 +50,8 @@ package struct Resealer: EnginePart, Sendable {
         if template.isLocked { throw template.error(for: .locked) }
         let addresses = try await translating(template.keyName, await template.backend.addresses(in: part.namespace))
         var outcome = Outcome()
-        var names = addresses.map(\.name)[...]
-        while !names.isEmpty {
-            let some = Array(names.prefix(Self.batch))
-            names = names.dropFirst(Self.batch)
-            let found = try await look(at: some, part)
+        for names in addresses.map(\.name).parts(of: Self.batch) {
+            let found = try await look(at: Array(names), part)
             outcome.remaining += found.damaged.map { "\(template.domain)/\($0): It is damaged, and may need an older key." }
             if isOnlyLook {
                 outcome.remaining += found.older.map { "\(template.domain)/\($0)" }

@@ -44,7 +44,7 @@ package struct CacheAccess<Record: Codable & Sendable>: Sendable {
     }
 
     package var configuration: StorageConfiguration { router.configuration }
-    package var domain: StorageDomain { records.domain }
+    var domain: StorageDomain { records.domain }
     package var name: String { records.name }
     package var namespace: StorageNamespace { records.namespace }
 

@@ -113,12 +113,10 @@ extension StorageRouter {
     /// - Parameter store: The store; nil for all stores.
     /// - Returns: Whether all changes have ended.
     nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
-        let clock = slots.runtime.clock
-        let deadline = clock.now.advanced(by: limit)
         slots.routes.gate.drain(store)
-        func isBusy() -> Bool { slots.lanes.isBusy(in: store) || slots.routes.gate.isInWholeUse }
-        while isBusy(), clock.now < deadline { await clock.wait(.milliseconds(2)) }
-        let isDrained = !isBusy()
+        let isDrained = await slots.runtime.clock.wait(atMost: limit) {
+            slots.lanes.isBusy(in: store) || slots.routes.gate.isInWholeUse
+        }
         slots.routes.gate.lock(store)
         slots.committer.hub.forgetEvents(of: store)
         return isDrained
@@ -131,5 +129,14 @@ extension StorageRouter {
         } else {
             await backend.close()
         }
+    }
+}
+
+extension RuntimeClock {
+    /// Waits for the end of work, at most for a limit. Returns whether the work has ended.
+    func wait(atMost limit: Duration, while isBusy: () -> Bool) async -> Bool {
+        let deadline = now.advanced(by: limit)
+        while isBusy(), now < deadline { await wait(.milliseconds(2)) }
+        return !isBusy()
     }
 }

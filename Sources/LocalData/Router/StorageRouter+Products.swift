@@ -124,13 +124,7 @@ package struct RotationAccess: EnginePart, Sendable {
     /// - Parameter limit: The longest time to wait.
     /// - Returns: Whether all of them have ended.
     package func drain(_ limit: Duration) async -> Bool {
-        let clock = slots.runtime.clock
-        let deadline = clock.now.advanced(by: limit)
         let calls = slots.lanes.holders
-        while slots.lanes.isBusy(with: calls) {
-            guard clock.now < deadline else { return false }
-            await clock.wait(.milliseconds(2))
-        }
-        return true
+        return await slots.runtime.clock.wait(atMost: limit) { slots.lanes.isBusy(with: calls) }
     }
 }

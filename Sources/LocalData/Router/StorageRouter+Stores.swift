@@ -63,9 +63,7 @@ extension StorageRouter {
             }
             let (runtime, limit) = (configuration.runtime, configuration.deadlines.files)
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await runtime.makeLane("size").run(
-                    clock: runtime.clock, deadline: runtime.clock.now.advanced(by: limit), isMutation: false
-                ) { (_) throws(BackendError) in
+                try await runtime.onLane("size", within: limit) { () throws(BackendError) in
                     do throws(FileError) {
                         var size: Int64 = 0
                         for path in paths { size += try runtime.files.status(path)?.size ?? 0 }
@@ -83,16 +81,14 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the slot cannot be read.
     @concurrent
     package nonisolated func holdsSealingKey(_ key: AnyStorageKey) async throws -> Bool {
-        guard case .value(let record) = try await slots.routes.route(for: key).probe() else { return false }
-        return SealingKey.begins(record.payload)
+        try await slots.routes.route(for: key).probe().record.map { SealingKey.begins($0.payload) } ?? false
     }
 
     /// Returns the metadata of a stored value; nil if there is no value.
     /// - Throws: ``StorageError`` when the slot cannot be read.
     @concurrent
     package nonisolated func storedMetadata(of key: AnyStorageKey) async throws -> StorageMetadata? {
-        guard case .value(let record) = try await slots.routes.route(for: key).probe() else { return nil }
-        return record.metadata
+        try await slots.routes.route(for: key).probe().record?.metadata
     }
 
     /// Closes the router permanently. Calls that begin later throw `shutDown`. To continue, create another router.

@@ -18,3 +18,10 @@ extension Array where Element: Sendable {
         }
     }
 }
+
+extension Array {
+    /// Returns the elements in parts of at most a size, in order.
+    func parts(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min(count, $0 + size)] }
+    }
+}

@@ -5,13 +5,13 @@ package import BackendContract
 /// Seals are bound to this location. Origins, the ledger and the quarantine identify slots by it.
 package struct Place: Hashable, Sendable, CustomStringConvertible {
     /// The kind of the domain, such as "userDefaults" or "keychain".
-    package let kind: String
+    let kind: String
     /// The suite, service or database; empty if the domain has none.
-    package let scope: String
+    let scope: String
     /// The name of the namespace; empty for the namespace of values.
-    package let namespace: String
+    let namespace: String
     /// The name of the slot.
-    package let name: String
+    let name: String
 
     package init(kind: String, scope: String, _ address: StorageAddress) {
         (self.kind, self.scope, namespace, name) = (kind, scope, address.namespace.name, address.name)
@@ -41,14 +41,14 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates a location from its ``text``; nil for any other text.
-    package init?(text: String) {
+    init?(text: String) {
         var rest = text.utf8[...]
         guard let place = Self.next(&rest), rest.isEmpty else { return nil }
         self = place
     }
 
     /// Returns the locations whose texts follow one another in a text; nil for any other text.
-    package static func places(in text: String) -> [Place]? {
+    static func places(in text: String) -> [Place]? {
         var rest = text.utf8[...]
         var places: [Place] = []
         while !rest.isEmpty {

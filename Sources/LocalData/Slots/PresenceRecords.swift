@@ -90,9 +90,8 @@ final class PresenceRecords: Sendable {
 
     /// Like ``acknowledge(at:)``, but ignores errors; the next read retries.
     func end(at route: Route) async {
-        do { try await acknowledge(at: route) } catch {
-            // The next read finds the tombstone in the slot, and removes the entry.
-        }
+        // After an error, the next read finds the tombstone in the slot, and removes the entry.
+        try? await acknowledge(at: route)
     }
 
     /// Closes the list.

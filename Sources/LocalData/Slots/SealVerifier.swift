@@ -41,15 +41,16 @@ extension Route {
 
     /// Like ``look(_:)``, but does not check the witness of the value.
     func lookAtStore(_ freshness: ReadFreshness) async throws -> StorageProbe {
-        if isLocked {
-            if gate.isShutDown { throw gate.refusal(keyName) }
-            return .locked
-        }
-        let probe: StorageProbe?
-        do throws(BackendError) { probe = try await backend.read([address], freshness).first } catch {
-            throw StorageError.from(error, key: keyName)
-        }
+        if try isRefused() { return .locked }
+        let probe = try await translating(keyName, await backend.read([address], freshness)).first
         return probe ?? .unavailable(BackendError(.failed, "The backend \(backend.identity) returned no probe for one address."))
+    }
+
+    /// Returns whether the program has locked the store. Throws an error if the router is shut down.
+    private func isRefused() throws -> Bool {
+        guard isLocked else { return false }
+        if gate.isShutDown { throw gate.refusal(keyName) }
+        return true
     }
 
     /// Returns the verified content of the slot.
@@ -65,10 +66,7 @@ extension Route {
     /// Reads slots of one store with one call, and verifies the results.
     static func read(_ routes: [Route], _ freshness: ReadFreshness) async throws -> [StorageProbe] {
         guard let first = routes.first else { return [] }
-        if first.isLocked {
-            if first.gate.isShutDown { throw first.gate.refusal(first.keyName) }
-            return routes.map { _ in .locked }
-        }
+        if try first.isRefused() { return routes.map { _ in .locked } }
         let probes = try await translating(first.keyName, await first.backend.read(routes.map(\.address), freshness))
         var judged: [StorageProbe] = []
         for (route, probe) in zip(routes, probes) { judged.append(try await route.judged(try await route.heeded(probe))) }

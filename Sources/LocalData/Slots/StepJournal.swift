@@ -33,10 +33,9 @@ extension MigrationReport.Step.Action {
     init?(_ change: Committer.Change) {
         switch change.mutation.operation {
         case .put: self = change.isCompanion ? .backUp : .write
-        case .tombstone where change.isCompanion: return nil
+        case .tombstone where change.isCompanion, .check: return nil
         case .tombstone: self = .remove
         case .delete: self = .delete
-        case .check: return nil
         }
     }
 }

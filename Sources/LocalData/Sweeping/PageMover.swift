@@ -75,8 +75,7 @@ struct PageMover: EnginePart, Sendable {
 
     private func moveInLanes(_ page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
         var (rows, part): ([(Int, MigrationReport.Row)], Page) = ([], Page())
-        for start in stride(from: 0, to: page.count, by: Self.chunk) {
-            let chunk = page[start..<min(page.count, start + Self.chunk)]
+        for chunk in page.parts(of: Self.chunk) {
             let probes = (try? await Route.read(chunk.map { $0.sources[0].route }, .validated)) ?? []
             for (candidate, probe) in zip(chunk, probes) {
                 guard case .value(let record) = probe, record.payload.byteCount < Self.bytes else { continue }

@@ -32,8 +32,7 @@ struct SettledEntries: EnginePart, Sendable {
 
     /// Reads the destinations of entries, and the legacy locations of those that have a value.
     func result(of entries: [KeyRegistry.Entry]) async -> Result {
-        let pages = stride(from: 0, to: entries.count, by: Self.page).map { $0..<min(entries.count, $0 + Self.page) }
-        return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.reduce(into: Result([], [])) {
+        await entries.parts(of: Self.page).concurrently(atMost: 2) { await page($0) }.reduce(into: Result([], [])) {
             $0.rows += $1.rows
             $0.empty += $1.empty
         }

@@ -182,27 +182,23 @@ struct BatchWriter: EnginePart, Sendable {
             if corruption.revision == nil { throw route.corrupted(corruption) }
             damage = corruption
         }
-        let committed: Committer.Change
+        let operation: StorageMutation.Operation
         var coded: CodedRecord?
         var origin: RecordOrigin?
         if let prepared = change.prepared {
             try coder.requireNotLater(probe, prepared)
             origin = try await origins.next(slot, over: probe, contents, kept)
             let complete = try await coder.complete(prepared.over(probe, now: coder.now), origin: origin)
-            committed = slots.committer.change(complete.operation, route, over: probe)
-            coded = complete
+            (operation, coded) = (complete.operation, complete)
+        } else if slot.key.leavesTombstone {
+            let carried = try await origins.removed(slot, over: probe, contents, kept)
+            (operation, origin) = (.tombstone(try await coder.tombstone(carried, route)), carried)
         } else {
-            let operation: StorageMutation.Operation
-            if slot.key.leavesTombstone {
-                let carried = try await origins.removed(slot, over: probe, contents, kept)
-                (operation, origin) = (.tombstone(try await coder.tombstone(carried, route)), carried)
-            } else {
-                operation = try await Purger(engine: engine).deletion(of: probe, route)
-            }
-            committed = slots.committer.change(operation, route, over: probe)
+            operation = try await Purger(engine: engine).deletion(of: probe, route)
         }
         return Planned(
-            change: committed, damage: damage, removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
+            change: slots.committer.change(operation, route, over: probe), damage: damage,
+            removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
     }
 }
 

@@ -206,11 +206,8 @@ struct MirrorWriter: EnginePart, Sendable {
             if contents.older.revision != nil, !keepsOthers || contents.mirror != nil {
                 changes.append(Committer.Change(.delete, place.route, if: contents.older.unchanged))
             }
-            if place.commitsTogether {
-                return try await executor.delete(changes).isCommitted
-                    ? gone(place) : ["\(place.route.displayName): it was changed since it was read"]
-            }
-            for change in changes where try await !executor.delete([change]).isCommitted {
+            let parts = place.commitsTogether ? [changes] : changes.map { [$0] }
+            for part in parts where try await !executor.delete(part).isCommitted {
                 return ["\(place.route.displayName): it was changed since it was read"]
             }
             return gone(place)

@@ -37,7 +37,8 @@ struct ReleaseWindowSettler: WindowRules {
         guard let place = try windowPlaces.place(of: slot.untyped, origin, toEnd: !isRead),
             let step = slot.key.migrations.first(where: { $0.id == place.migration })?.step(for: Value.self), !step.isAggregating
         else { return .ordinary }
-        try await settleSource(of: place, run)
+        // An earlier release moves the value from still older locations.
+        _ = try await settler.settleSource(place.source.key, at: place.route, within: run)
         guard let contents = try await places.read(place) else { return .settled(Visit(state: settled.isRemoved ? .removed : .unchanged)) }
         // The window is over, no program kept it, and there is no mark and no legacy content to delete.
         if !place.isOpen, origin?.isInWindow(of: place.name) != true, contents.isEmpty { return .ordinary }
@@ -62,18 +63,6 @@ struct ReleaseWindowSettler: WindowRules {
             return try await finish(work, isMirrored: false, isMarked: false, state: .resolved)
         case .outdated, .damaged, .changed, .removed: return try await finish(work, isMirrored: false, isMarked: false)
         }
-    }
-
-    /// Settles the legacy location, if its key has a migration: an earlier release moves the value from still older locations.
-    private func settleSource(of place: MirroredLocation, _ run: MigrationRun) async throws {
-        func settle<Key: TypedKey>(_ key: Key) async throws {
-            let slot = Slot(key: key.typed, route: place.route)
-            _ = try await slots.withLane(slot.route) {
-                try await Settler(engine: engine).settle(slot, await program.run(run.reason, slot.id, within: run))
-            }
-        }
-        guard place.source.key.hasMigration, !slots.lanes.isHeldByCurrentChain(place.route.slot) else { return }
-        try await settle(place.source.key)
     }
 
     /// Deletes the mark and the mirror of a window that is over. The process that ended the window may have been killed after

@@ -56,9 +56,7 @@ package struct BackedProgram: Sendable {
     func files(in directory: String, ending: String) async throws -> Set<String> {
         let (runtime, deadline) = (configuration.runtime, configuration.deadlines.files)
         let names = try await translatingErrors(key: directory) { () throws(BackendError) in
-            try await runtime.makeLane("backup.list").run(
-                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false
-            ) { (_) throws(BackendError) in
+            try await runtime.onLane("backup.list", within: deadline) { () throws(BackendError) in
                 do throws(FileError) { return try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
             }
         }
@@ -92,7 +90,7 @@ package protocol BackedProvider: Sendable {
 
 extension BackedProvider {
     /// Returns the store whose kind is that of the domain.
-    package func backedStore(of domain: StorageDomain, _ configuration: StorageConfiguration) throws -> BackedStore {
+    func backedStore(of domain: StorageDomain, _ configuration: StorageConfiguration) throws -> BackedStore {
         try backedStore(domain.kind.name, domain.scope ?? configuration.defaultScope(of: domain.kind), configuration)
     }
 

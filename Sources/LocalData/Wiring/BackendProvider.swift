@@ -45,10 +45,10 @@ package protocol BackendProvider: Sendable {
 
 extension BackendProvider {
     /// Accepts every scope.
-    package func validate(_ scope: String) throws(BackendError) {}
+    func validate(_ scope: String) throws(BackendError) {}
 
     /// Returns nil: ``claims`` contains the protection.
-    package func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
+    func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
 
     /// Returns no databases, because by default a backend does not encrypt its stores.
     package func keyedStores(

@@ -61,9 +61,7 @@ struct EarlierLedger: Sendable {
         _ work: @escaping @Sendable (any FileSystem) throws(FileError) -> Response
     ) async throws(BackendError) -> Response {
         let (files, path) = (runtime.files, try paths().file)
-        return try await runtime.makeLane("ledger.earlier").run(
-            clock: runtime.clock, deadline: runtime.clock.now.advanced(by: Self.patience), isMutation: false
-        ) { (_) throws(BackendError) in
+        return try await runtime.onLane("ledger.earlier", within: Self.patience) { () throws(BackendError) in
             try files.requireTrust(in: [path])
             do throws(FileError) { return try work(files) } catch { throw error.backendError() }
         }

@@ -72,9 +72,9 @@ struct ForgetMark: Codable, Hashable {
     /// - Throws: ``StorageError`` with `unavailable` and ``StorageError/isUnfinishedForgetting``.
     static func requireNone(_ configuration: StorageConfiguration) throws {
         guard let directories = try configuration.directories else { return }
-        let found: FileStatus?
-        do throws(FileError) { found = try configuration.runtime.files.status(path(directories)) } catch {
-            throw StorageError.from(error.backendError(), key: "forget")
+        let path = path(directories)
+        let found = try RestoreMark.translatingErrors(key: "forget") { () throws(FileError) in
+            try configuration.runtime.files.status(path)
         }
         if found != nil { throw StorageError.unfinishedForgetting }
     }

@@ -26,7 +26,8 @@ package enum RestoreMark {
         }
     }
 
-    private static func translatingErrors<R>(key: String, _ body: () throws(FileError) -> R) throws -> R {
+    /// Runs work, and converts an error of the file system to an error that the router may throw.
+    static func translatingErrors<R>(key: String, _ body: () throws(FileError) -> R) throws -> R {
         do throws(FileError) { return try body() } catch { throw StorageError.from(error.backendError(), key: key) }
     }
 }

@@ -16,7 +16,7 @@ package enum Failure {
     }
 
     /// The name of the executable, with which every message begins.
-    package static let program = lastComponent(of: CommandLine.arguments.first ?? "localdata")
+    static let program = lastComponent(of: CommandLine.arguments.first ?? "localdata")
 
     /// Prints an error on standard error.
     /// - Parameters:

@@ -156,31 +156,27 @@ struct FolderCheck: Sendable {
     private func findings(of defects: Defects, in folder: String, _ user: UInt32) -> [Finding] {
         let (name, described) = ("folder \(folder)", ShellCommand.describedUser(user))
         var found: [Finding] = []
+        func add(_ message: String, command: String) { found.append(.problem(name, message, command)) }
         if let first = defects.foreign.first {
             let owner = ShellCommand.describedUser(first.status.owner)
-            found.append(
-                .problem(
-                    name,
-                    "\(Self.described(defects.foreign)) to user \(owner), who could have changed the content: check it, then take it back.",
-                    ShellCommand.giving(Self.paths(defects.foreign, in: folder), to: user)))
+            add(
+                "\(Self.described(defects.foreign)) to user \(owner), who could have changed the content: check it, then take it back.",
+                command: ShellCommand.giving(Self.paths(defects.foreign, in: folder), to: user))
         }
         if !defects.ofRoot.isEmpty {
-            found.append(
-                .problem(
-                    name, "\(Self.described(defects.ofRoot)) to root, so \(described) cannot use it.",
-                    ShellCommand.giving(Self.paths(defects.ofRoot, in: folder), to: user)))
+            add(
+                "\(Self.described(defects.ofRoot)) to root, so \(described) cannot use it.",
+                command: ShellCommand.giving(Self.paths(defects.ofRoot, in: folder), to: user))
         }
         if let first = defects.open.first, let writers = defects.writers {
-            found.append(
-                .problem(
-                    name, "\(writers) can write to \(Self.listed(defects.open)), so programs refuse it: check the content first.",
-                    ShellCommand.changingPermissions("go-w", of: Self.paths(defects.open), owner: first.status.owner)))
+            add(
+                "\(writers) can write to \(Self.listed(defects.open)), so programs refuse it: check the content first.",
+                command: ShellCommand.changingPermissions("go-w", of: Self.paths(defects.open), owner: first.status.owner))
         }
         if let first = defects.shut.first {
-            found.append(
-                .problem(
-                    name, "The permissions of \(Self.listed(defects.shut)) do not let \(described) use it.",
-                    ShellCommand.changingPermissions("u+rwX", of: Self.paths(defects.shut), owner: first.status.owner)))
+            add(
+                "The permissions of \(Self.listed(defects.shut)) do not let \(described) use it.",
+                command: ShellCommand.changingPermissions("u+rwX", of: Self.paths(defects.shut), owner: first.status.owner))
         }
         return found
     }

@@ -110,7 +110,7 @@
                     return [.problem(Self.check, "\(message) Name the program's key source.", repeated(source))]
                 }
                 if let exposed = self.exposed(path, status, "key file") { return [exposed] }
-                return [try content(path, source, "key file")] + untrusted(path)
+                return [try content(path, source, "key file"), untrusted(path)].compactMap(\.self)
             } catch { return [unreadable(path, error)] }
         }
 
@@ -150,7 +150,7 @@
                             "(umask 077; set -C; \(key) > \(ShellCommand.quoted(path)))")
                     ]
                 }
-                return [try content(path, source, "credential")] + untrusted(path)
+                return [try content(path, source, "credential"), untrusted(path)].compactMap(\.self)
             } catch { return [unreadable(path, error)] }
         }
 
@@ -190,26 +190,20 @@
         }
 
         /// Returns the finding for a file outside the program's folders that another user could change.
-        private func untrusted(_ path: String) -> [Finding] {
+        private func untrusted(_ path: String) -> Finding? {
             var owners = files.trustedOwners
             owners.user = program.owner
-            guard !path.hasPrefix(program.directories.data + "/"), let status = (try? files.status(path)) ?? nil else { return [] }
+            guard !path.hasPrefix(program.directories.data + "/"), let status = (try? files.status(path)) ?? nil else { return nil }
             if !owners.own(status) {
-                return [
-                    .problem(
-                        Self.check, "The file \(path) belongs to user \(ShellCommand.describedUser(status.owner)), so programs refuse it.",
-                        ShellCommand.giving([path], to: owners.user))
-                ]
+                return .problem(
+                    Self.check, "The file \(path) belongs to user \(ShellCommand.describedUser(status.owner)), so programs refuse it.",
+                    ShellCommand.giving([path], to: owners.user))
             }
             var writers = WriterSearch(files, trusting: owners)
-            if let others = (try? writers.others(path, status: status)) ?? nil {
-                return [
-                    .problem(
-                        Self.check, "\(others) can write to the file \(path), so programs refuse it.",
-                        ShellCommand.changingPermissions("go-w", of: [path], owner: status.owner))
-                ]
-            }
-            return []
+            guard let others = (try? writers.others(path, status: status)) ?? nil else { return nil }
+            return .problem(
+                Self.check, "\(others) can write to the file \(path), so programs refuse it.",
+                ShellCommand.changingPermissions("go-w", of: [path], owner: status.owner))
         }
 
         private func unreadable(_ path: String, _ error: FileError) -> Finding {

@@ -4,12 +4,9 @@ import LocalData
 /// registered keys.
 struct ApplicationStores {
     private let router: StorageRouter
-    private let finder: StoreFinder
+    private var finder: StoreFinder { StoreFinder(router.configuration) }
 
-    init(_ router: StorageRouter) {
-        self.router = router
-        finder = StoreFinder(router.configuration)
-    }
+    init(_ router: StorageRouter) { self.router = router }
 
     /// Returns the stores, sorted.
     /// - Throws: ``StorageError`` when a folder cannot be listed. A ledger that cannot be read is reported on standard error.

@@ -3,12 +3,9 @@ import LocalData
 /// Checks that the stores of a command exist, because an empty list or an absent value would hide a wrong name.
 struct KnownStores {
     private let router: StorageRouter
-    private let finder: StoreFinder
+    private var finder: StoreFinder { StoreFinder(router.configuration) }
 
-    init(_ router: StorageRouter) {
-        self.router = router
-        finder = StoreFinder(router.configuration)
-    }
+    init(_ router: StorageRouter) { self.router = router }
 
     /// Checks that domains have a store.
     /// - Parameter orLost: Whether a store that existed in an earlier run is accepted, too.

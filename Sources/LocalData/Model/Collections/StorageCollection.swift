@@ -271,7 +271,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     }
 
     /// Returns this collection without legacy locations and without an index of attributes, in another domain.
-    package func placed(in domain: StorageDomain) -> Self {
+    func placed(in domain: StorageDomain) -> Self {
         var next = changingKeys { $0.placed(in: domain) }
         next.legacyLocations = []
         return next.withoutAttributeIndex()

@@ -68,7 +68,7 @@ public struct EvolutionStep: Sendable {
     public let from: ClosedRange<Int>
     /// The version after the step.
     public let to: Int
-    package let role: Role
+    let role: Role
     let apply: Change
 
     /// The change that a step makes to a value.

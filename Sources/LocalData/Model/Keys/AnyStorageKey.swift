@@ -78,6 +78,9 @@ public struct AnyStorageKey: Sendable {
     var sources: [AnyStorageKey] { made.all.sources }
 }
 
+/// A weak reference to an object.
+struct WeakObject { weak var object: (any AnyObject & Sendable)? }
+
 /// A key, and its migrations and their locations, which are found at the first use.
 private final class MadeMigrations: Sendable {
     final class All: Sendable {
@@ -92,10 +95,8 @@ private final class MadeMigrations: Sendable {
         }
     }
 
-    /// A program may keep the key for longer than a router, and the router's stores.
-    struct Found { weak var object: (any AnyObject & Sendable)? }
-
-    let found = Mutex(Found())
+    /// The reference is weak, because a program may keep the key for longer than a router, and the router's stores.
+    let found = Mutex(WeakObject())
     let isNeeded: Bool
     private let made = Mutex<All?>(nil)
     let key: any TypedKey

@@ -7,7 +7,7 @@ extension StorageDomain {
 
 extension StorageDomain.Kind {
     /// Encrypted databases in the folder of the caches.
-    package static let cache = StorageDomain.Kind("cache")
+    static let cache = StorageDomain.Kind("cache")
 }
 
 extension StorageKey {

@@ -1,6 +1,6 @@
 public import BackendContract
 import BackendRuntime
-package import Sealing
+import Sealing
 
 /// Provides the sealing key from a location that LocalData does not support, such as a key management service, a
 /// security module, or another store of secrets.
@@ -94,9 +94,9 @@ extension CustomKeySource {
 /// print(key)  // the key's id, never the key
 /// ```
 public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomReflectable {
-    package let key: SealingKey
+    let key: SealingKey
 
-    package init(_ key: SealingKey) { self.key = key }
+    init(_ key: SealingKey) { self.key = key }
 
     /// Creates a key from 32 bytes, which are copied. Overwrite the original bytes afterwards.
     ///

@@ -12,7 +12,7 @@
 /// }
 /// ```
 public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
-    enum Form: Hashable, Sendable {
+    package enum Form: Hashable, Sendable {
         case automatic
         case none
         case encrypted(KeySourceReference)
