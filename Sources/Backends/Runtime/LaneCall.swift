@@ -168,8 +168,8 @@ package class AnyLaneCall: @unchecked Sendable {
     }
 }
 
-/// A call whose work has a response. All that does not depend on the type of the response is in ``AnyLaneCall``, because code for any
-/// type is slow.
+/// A call whose work has a response. ``AnyLaneCall`` does everything that does not depend on the type of the response, because generic code
+/// is slow.
 package final class LaneCall<Response: Sendable>: AnyLaneCall, @unchecked Sendable {
     /// The result. It is set under the lock, and the caller takes it after it was resumed: a timer keeps a reference to the call until the
     /// timer fires, and a result may be a secret.
@@ -211,7 +211,7 @@ extension Runtime {
 }
 
 extension Runtime {
-    /// Does blocking work that no store waits for, on a lane of its own, and waits for it at most for a limit.
+    /// Runs blocking work on a new lane, and waits for it at most for a limit.
     /// - Parameters:
     ///   - name: The name of the lane in debuggers.
     ///   - isMutation: Whether the work changes anything, as in ``Lane/run(clock:deadline:isMutation:_:)``.
@@ -241,7 +241,7 @@ extension Runtime {
             await withTaskGroup { group in
                 group.addTask {
                     await watch()
-                    // Nothing can be watched, or the stream was released.
+                    // The watch could not begin, or the stream was released.
                     changes.finish()
                 }
                 group.addTask { for await _ in stop {} }

@@ -22,7 +22,7 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
     private let slots = Slots()
     /// The id as a number, which is faster to compare.
     package let number: UInt64
-    private let integrity: KeyedHash
+    private let integrity: SymmetricKey
     /// The keys for labels, which reading a value by its name does not need.
     private let labels: LabelKeys
     /// The cipher that seals the database's state.
@@ -43,7 +43,7 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
         number = self.id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
         sealing = try XAES256GCM(key: keys[0])
         indexing = KeyedHash(key: keys[1])
-        integrity = KeyedHash(key: keys[2])
+        integrity = keys[2]
         stating = try XAES256GCM(key: keys[3])
         presence = KeyedHash(key: keys[4])
         labels = LabelKeys(key: key, database: database)
@@ -175,12 +175,11 @@ package final class DataKey: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     /// Returns a tag that authenticates unencrypted data, such as the header of the database.
-    func tag(_ fields: Fields) -> [UInt8] { integrity.code(of: fields) }
+    func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }
 
     /// Returns whether a tag belongs to the fields. The comparison takes constant time.
     func isTag(_ tag: [UInt8], of fields: Fields) -> Bool {
-        let right = integrity.code(of: fields)
-        return tag.count == right.count && zip(tag, right).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        HMAC<SHA256>.isValidAuthenticationCode(tag, authenticating: fields.bytes, using: integrity)
     }
 
     /// The id of the key. The description never contains a key.
