@@ -31,12 +31,13 @@ package enum JSONReader {
     static func read<Value: Decodable>(_ type: Value.Type, in bytes: [UInt8], setting isLeft: inout Bool) throws -> Value {
         guard let map = JSONMap(bytes) else { throw NotRead() }
         var reading = Reading(map)
-        // A value may keep its decoder, and decode a part later.
-        defer { isLeft = isLeft || reading.hasGivenUp || !isKnownUniquelyReferenced(&reading) }
-        let value = try reading.value(type, at: 0)
-        if reading.hasThrown { isLeft = true }
-        if reading.hasThrown || reading.hasGivenUp || !isKnownUniquelyReferenced(&reading) { throw NotRead() }
-        return value
+        do {
+            let value = try reading.value(type, at: 0)
+            // A value may keep its decoder, and decode a part later.
+            isLeft = reading.hasThrown || reading.hasGivenUp || !isKnownUniquelyReferenced(&reading)
+            if !isLeft { return value }
+        } catch { isLeft = reading.hasGivenUp }
+        throw NotRead()
     }
 }
 

@@ -17,6 +17,17 @@
             try PlainDatabase(path: path).execute("CREATE TABLE t (a); PRAGMA journal_mode = WAL")
         }
 
+        private func openFiles() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+                .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+        }
+
+        @Test func `a connection for reading has opened the log before its caller checks that the file was not replaced`() throws {
+            let reader = try Connection.reading(path)
+            #expect(try openFiles().contains(path + "-wal"))
+            reader.close()
+        }
+
         @Test func `opening creates no file and does not treat a path as a URI`() throws {
             #expect(throws: SQLiteFault.self) { try Connection(path: folder.file("b.sqlite")) }
             #expect(throws: SQLiteFault.self) { try Connection(path: "file:\(path)?mode=rw") }
@@ -42,9 +53,7 @@
             connection.close()
             reader.close()
             #expect(try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int ?? 0 > 0)
-            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-                .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
-            #expect(!open.contains { $0.hasPrefix(path) })
+            #expect(try !openFiles().contains { $0.hasPrefix(path) })
             #expect(try PlainDatabase(path: path).value("SELECT a FROM t") == .integer(2))
         }
     }

@@ -13,7 +13,7 @@ import Testing
 
     private func source(_ name: String = "vault", environment: [String: String]) throws(BackendError) -> CredentialSource {
         var runtime = Runtime.live
-        runtime.host.environment = HostEnvironment(environment)
+        runtime.host.environment = environment
         return try CredentialSource(name: name, deadline: bench.deadline, runtime: runtime)
     }
 
@@ -61,7 +61,7 @@ import Testing
     @Test func `an explicit folder takes precedence over the environment`() async throws {
         try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"))
         var runtime = Runtime.live
-        runtime.host.environment = HostEnvironment(["CREDENTIALS_DIRECTORY": "/nonexistent"])
+        runtime.host.environment = ["CREDENTIALS_DIRECTORY": "/nonexistent"]
         let source = try CredentialSource(name: "vault", directory: bench.folder.path, deadline: bench.deadline, runtime: runtime)
         #expect(try await bench.key.isSame(as: source.load()?.current))
         #expect(source.pin == "credential vault")

@@ -270,7 +270,7 @@ package final class Simulation: Sendable {
         Runtime(
             clock: SimulatedClock(world: self), randomness: Randomness(words: { [self] in state.withLock { $0.numbers.next() } }),
             tasks: SimulatedSpawner(world: self, executor: executor), makeLane: { [self] label in makeLane(label) }, files: files,
-            host: HostFacts(bootID: "boot \(boots)", processID: 1, environment: HostEnvironment([:]), executableName: process))
+            host: HostFacts(bootID: "boot \(boots)", processID: 1, environment: [:], executableName: process))
     }
 
     fileprivate func keep(_ task: Task<Void, Never>) { state.withLock { $0.tasks.append(task) } }

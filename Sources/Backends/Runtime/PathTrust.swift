@@ -110,7 +110,7 @@ extension FileSystem {
         var refusal: BackendError?
         for path in paths.flatMap({ [$0, resolve($0)] }) {
             var part = path
-            while !checked.contains(where: { $0.utf8.count == part.utf8.count && $0 == part }) {
+            while !checked.contains(where: { $0.hasSameBytes(as: part) }) {
                 checked.append(part)
                 do throws(FileError) {
                     if let found = try status(part) {

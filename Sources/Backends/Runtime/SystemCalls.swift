@@ -84,12 +84,19 @@ package func systemEnvironmentVariable(_ name: String) -> String? {
 }
 
 extension HostFacts {
-    /// Reads the facts about this process from the machine.
+    /// Reads the facts about this process from the machine. A change of a variable changes no facts that were read before, so that all paths
+    /// of a program stay the same.
     package static func current() -> HostFacts {
-        HostFacts(
-            bootID: systemBootID, processID: getpid(), environment: .system, executableName: executableName)
+        let found = variables.map { ($0, systemEnvironmentVariable($0)) }
+        return HostFacts(
+            bootID: systemBootID, processID: getpid(),
+            environment: Dictionary(found) { $1 }.compactMapValues(\.self), executableName: executableName)
     }
 
+    private static let variables = [
+        "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "STATE_DIRECTORY", "CACHE_DIRECTORY",
+        "CREDENTIALS_DIRECTORY",
+    ]
     private static let executableName = lastComponent(of: CommandLine.arguments.first ?? "program")
 
     /// The boot ID of the machine. It stays the same as long as this process runs, so it is read once.

@@ -19,7 +19,7 @@
 
         @Test func `the tool backs up the stores of a service and refuses to make an empty backup`() async throws {
             var configuration = StorageConfiguration.service(applicationID: "com.example.service")
-            configuration.runtime.host.environment = HostEnvironment(["STATE_DIRECTORY": try folder.folder("state")])
+            configuration.runtime.host.environment = ["STATE_DIRECTORY": try folder.folder("state")]
             configuration.deadlines.files = .seconds(120)
             let router = StorageRouter(configuration: configuration)
             try await router.set("secret", for: textKey("a", .encryptedSQLite(database: "main")))

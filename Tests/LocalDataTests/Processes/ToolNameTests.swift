@@ -81,7 +81,7 @@
 
         @Test func `the tool finds the folder of a systemd service by its name`() async throws {
             var configuration = StorageConfiguration.service(applicationID: "com.example.service")
-            configuration.runtime.host.environment = HostEnvironment(["STATE_DIRECTORY": try folder.folder("state/example")])
+            configuration.runtime.host.environment = ["STATE_DIRECTORY": try folder.folder("state/example")]
             configuration.deadlines.files = .seconds(120)
             let router = StorageRouter(configuration: configuration)
             try await router.set("secret", for: textKey("a", .encryptedSQLite(database: "main")))

@@ -21,10 +21,10 @@ struct MigrationSession {
         var configuration = StorageConfiguration(root: URL(fileURLWithPath: arguments[0]), applicationID: service)
         configuration.userDefaultsName = "standard"
         if arguments[2] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[2] }
-        let deadline = configuration.runtime.host.environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
+        let environment = ProcessInfo.processInfo.environment
+        let deadline = environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
         configuration.deadlines.keychain = .milliseconds(deadline)
-        configuration.allowsUnencryptedKeychainTransport = configuration.runtime.host.environment["WORKER_PLAIN_TRANSPORT"] != nil
-        let environment = configuration.runtime.host.environment
+        configuration.allowsUnencryptedKeychainTransport = environment["WORKER_PLAIN_TRANSPORT"] != nil
         configuration.databaseKeySources = [
             "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keychain,
         ]

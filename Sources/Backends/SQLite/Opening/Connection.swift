@@ -69,7 +69,9 @@
 
         /// Opens a database for reading only.
         static func reading(_ path: String) throws(SQLiteFault) -> Connection {
-            try Connection(path: path, settings: "PRAGMA query_only = ON")
+            // Reading the version opens the log, which SQLite finds by its name. So the caller's check that the file was not replaced since
+            // covers the log too.
+            try Connection(path: path, settings: "PRAGMA query_only = ON; PRAGMA schema_version")
         }
 
         /// Returns whether owner, permissions and mounts allow the process to write to a file. Returns true for a
