@@ -48,7 +48,7 @@
         func store(_ style: KeyringStyle = .localData, service: String? = nil) -> SecretServiceStore {
             SecretServiceStore(
                 service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"),
-                deadline: .seconds(30),
+                deadline: .seconds(300),
                 keyringsDirectory: keyring.keyringsDirectory, connection: connection)
         }
 

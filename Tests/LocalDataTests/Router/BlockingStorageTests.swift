@@ -22,7 +22,7 @@ struct BlockingStorageTests {
         let old = textKey("old", .userDefaults(suite: "legacy"))
         let moved = textKey("new", .encryptedSQLite(database: "main")).moved(from: old)
         try await router.set("legacy", for: old)
-        let storage = BlockingStorage(router)
+        let storage = BlockingStorage(router, deadline: .seconds(240))
         try await onThread { [key] in
             #expect(try storage.value(for: key) == nil)
             #expect(throws: StorageError.self) { try storage.get(key) }
@@ -38,7 +38,7 @@ struct BlockingStorageTests {
 
     @Test func `a call inside a task is refused and changes nothing`() async throws {
         let router = TestMachine().launch()
-        let storage = BlockingStorage(router)
+        let storage = BlockingStorage(router, deadline: .seconds(240))
         await expectRefusal(StorageError.unsupported) { try storage.set("secret", for: key) }
         await expectRefusal(StorageError.unsupported) { try await MainActor.run { _ = try storage.value(for: key) } }
         #expect(try await router.value(for: key) == nil)
@@ -46,7 +46,7 @@ struct BlockingStorageTests {
 
     @Test(.timeLimit(.minutes(5))) func `calls on a dispatch queue do not wait for the threads that they block`() async throws {
         let stage = try Stage()
-        let storage = BlockingStorage(stage.launch(), deadline: .seconds(20))
+        let storage = BlockingStorage(stage.launch(), deadline: .seconds(240))
         let failures = Shared<[String]>([])
         let group = DispatchGroup()
         for number in 0..<200 {
@@ -64,7 +64,7 @@ struct BlockingStorageTests {
 
     @Test func `many threads can wait for calls at once without occupying the task pool`() async throws {
         let router = TestMachine().launch()
-        let storage = BlockingStorage(router)
+        let storage = BlockingStorage(router, deadline: .seconds(240))
         try await withThrowingTaskGroup { group in
             for number in 0..<64 {
                 group.addTask {
