@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: 0..<20) func `random lists are read like Foundation reads them`(seed: UInt64) {
         var random = SeededGenerator(seed)
-        for _ in 0..<100 {
+        for _ in 0..<25 {
             let value = (0..<5).map { (String($0) + random.text(), random.value()) }
             let entries = Dictionary(value) { $1 }.filter { PropertyListXML.representsText($0.key, .foundation) }
                 .filter { PropertyListXML.represents($0.value, .foundation) }
@@ -55,7 +55,7 @@ import Testing
             "e\u{301}",
         ]
         .map { Array($0.utf8) }
-        for _ in 0..<300 {
+        for _ in 0..<75 {
             var bytes = Self.list(["a": random.value(), "b": random.value(depth: 2), "é": .string(random.text())])
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let start = Int.random(in: PropertyListXML.header.count...bytes.count, using: &random)
