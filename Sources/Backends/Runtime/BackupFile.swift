@@ -74,16 +74,14 @@ package struct BackupFile: BackupStore {
 /// Writes a restored file to a temporary path beside its target. The content arrives in parts.
 package struct FileDraft: RestoreDraft {
     private let path: String
-    private let lane: any Lane
-    private let runtime: Runtime
-    private let deadline: Duration
+    private let lane: FileLane
 
     /// Creates an empty file (0600) at a path, and its folder if necessary. A file that an earlier attempt left at
     /// the path is removed.
     package init(path: String, deadline: Duration, runtime: Runtime) async throws(BackendError) {
-        (self.path, self.deadline, self.runtime) = (path, deadline, runtime)
-        lane = runtime.makeLane("restore.\(lastComponent(of: path))")
-        try await onLane { (files) throws(FileError) in
+        self.path = path
+        lane = FileLane("restore.\(lastComponent(of: path))", within: deadline, runtime)
+        try await lane.run(isMutation: true) { (files) throws(FileError) in
             try files.createDirectory(parentDirectory(of: path))
             try files.remove(path)
             try files.create(path, [])
@@ -91,18 +89,10 @@ package struct FileDraft: RestoreDraft {
     }
 
     package func take(_ part: [UInt8]) async throws(BackendError) {
-        try await onLane { (files) throws(FileError) in try files.append(path, part) }
+        try await lane.run(isMutation: true) { (files) throws(FileError) in try files.append(path, part) }
     }
 
     package func finish() async throws(BackendError) {
-        try await onLane { (files) throws(FileError) in try files.synchronizeFile(path) }
-    }
-
-    private func onLane(_ work: @escaping @Sendable (any FileSystem) throws(FileError) -> Void) async throws(BackendError) {
-        let files = runtime.files
-        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: true) {
-            (_) throws(BackendError) in
-            do throws(FileError) { try work(files) } catch { throw error.backendError() }
-        }
+        try await lane.run(isMutation: true) { (files) throws(FileError) in try files.synchronizeFile(path) }
     }
 }

@@ -171,6 +171,9 @@ package protocol FileSystem: Sendable {
     /// Returns the path with every symbolic link resolved. The last parts of the path need not exist.
     func resolve(_ path: String) -> String
 
+    /// Returns whether the last component of a path is a symbolic link.
+    func isLink(_ path: String) -> Bool
+
     /// Takes the exclusive lock of a lock file. Creates the file (0600) if necessary, and never removes it.
     ///
     /// Waiting processes get the lock in the order of their arrival. A process that releases the lock and takes it
@@ -199,9 +202,20 @@ package protocol FileSystem: Sendable {
     func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void>
 }
 
+/// Runs file operations. A failure becomes a backend error with the outcome `notApplied`.
+package func onDisk<R>(_ work: () throws(FileError) -> R) throws(BackendError) -> R {
+    do throws(FileError) { return try work() } catch { throw error.backendError() }
+}
+
 extension FileSystem {
     /// Does nothing: the default for a file system without owners.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {}
+
+    /// Compares the resolved path with the resolved folder.
+    package func isLink(_ path: String) -> Bool {
+        let folder = resolve(parentDirectory(of: path))
+        return !resolve(path).hasSameBytes(as: (folder == "/" ? "" : folder) + "/" + lastComponent(of: path))
+    }
 
     /// Returns nil: the default for a file system without access control lists.
     package func accessControlList(_ path: String) throws(FileError) -> AccessControlList? { nil }
@@ -213,9 +227,7 @@ extension FileSystem {
     /// If there is no such link, a missing file certainly does not exist.
     /// - Throws: ``BackendError`` with `unavailable`, which names the link.
     package func requireNoBrokenLink(to path: String) throws(BackendError) {
-        let link: String?
-        do throws(FileError) { link = try brokenLink(to: path) } catch { throw error.backendError() }
-        guard let link else { return }
+        guard let link = try onDisk({ () throws(FileError) in try brokenLink(to: path) }) else { return }
         throw BackendError(
             .unavailable,
             "The target of the symbolic link \(link) is missing, so it is unknown whether there is a file at \(path). Mount or restore the target, or remove the link. Nothing was changed."
@@ -263,11 +275,8 @@ extension FileSystem {
             try create(temporary, bytes)
         } catch {
             // Do not remove a file that already has the temporary name: it belongs to another program.
-            if !error.isNameTaken {
-                do throws(FileError) { try remove(temporary) } catch {
-                    // The next writer removes the temporary file.
-                }
-            }
+            // If the temporary file cannot be removed, the next writer removes it.
+            if !error.isNameTaken { try? remove(temporary) }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
         var new: FileStatus?
@@ -283,9 +292,8 @@ extension FileSystem {
         } catch {
             // The rename may have happened even if it reports an error.
             let mayBeReplaced = new.map { mayBe($0, at: path) } ?? false
-            do throws(FileError) { try remove(temporary) } catch {
-                // The next writer removes the temporary file.
-            }
+            // If the temporary file cannot be removed, the next writer removes it.
+            try? remove(temporary)
             throw DurableReplaceError(error: error, mayBeReplaced: mayBeReplaced)
         }
         do throws(FileError) {
@@ -298,12 +306,7 @@ extension FileSystem {
 
     /// Whether the given file may be at a path. False only if the path certainly leads to another file or to no file.
     private func mayBe(_ file: FileStatus, at path: String) -> Bool {
-        do throws(FileError) {
-            guard let there = try status(path) else { return false }
-            return there.isSameFile(as: file)
-        } catch {
-            return true
-        }
+        do throws(FileError) { return try status(path)?.isSameFile(as: file) ?? false } catch { return true }
     }
 }
 

@@ -24,7 +24,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         var isOver: Bool { call.isOver }
         func begin() -> Bool { call.begin() }
         func progressed() { call.progressed() }
-        func fail(_ error: BackendError) { call.finish(.failure(error)) }
+        func fail(_ error: BackendError) { call.fail(error) }
     }
 
     private let queue: GroupQueue
@@ -66,7 +66,14 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         queue = GroupQueue(lane: lane, maximumGroup: maximumGroup, maximumWeight: maximumWeight, hold: hold) { group, progressed in
             let calls = group.map { unsafeDowncast($0, to: Waiting.self) }
             let results = Performer(perform: perform).results(of: calls[...], progressed)
-            return { for index in calls.indices { calls[index].call.finish(results[index]) } }
+            return {
+                for (waiting, result) in zip(calls, results) {
+                    switch result {
+                    case .success(let response): waiting.call.succeed(response)
+                    case .failure(let error): waiting.call.fail(error)
+                    }
+                }
+            }
         }
     }
 

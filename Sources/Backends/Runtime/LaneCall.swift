@@ -28,7 +28,7 @@ package class AnyLaneCall: @unchecked Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// The error if the caller left before the work ended.
+        /// The error of the work, or of a caller that left before the work ended.
         var failure: BackendError?
         var continuation: CheckedContinuation<Void, Never>?
         var timer: ScheduledAction?
@@ -100,12 +100,18 @@ package class AnyLaneCall: @unchecked Sendable {
         if let left { action(left) }
     }
 
+    /// Ends the call with an error. Does nothing if the caller has already left.
+    package func fail(_ error: BackendError) { end(error) {} }
+
     /// Ends the call. Does nothing if the caller has already left.
-    /// - Parameter setResult: Called under the lock before the caller is resumed.
-    fileprivate func end(_ setResult: () -> Void) {
+    /// - Parameters:
+    ///   - failure: The error of the work; nil if it has a response.
+    ///   - setResponse: Called under the lock before the caller is resumed.
+    fileprivate func end(_ failure: BackendError?, _ setResponse: () -> Void) {
         let ending = state.withLock { state -> Ending? in
             guard state.phase != .over else { return nil }
-            setResult()
+            state.failure = failure
+            setResponse()
             return state.end()
         }
         ending?.tell()
@@ -147,7 +153,7 @@ package class AnyLaneCall: @unchecked Sendable {
         }
     }
 
-    /// Waits until the call has ended. Returns the error if the deadline or the cancellation of the calling task came first.
+    /// Waits until the call has ended. Returns its error, also if the deadline or the cancellation of the calling task came first.
     fileprivate func waitForEnd() async -> BackendError? {
         let timer = clock.schedule(at: deadline) { self.deadlineCame() }
         await withTaskCancellationHandler {
@@ -171,19 +177,19 @@ package class AnyLaneCall: @unchecked Sendable {
 /// A call whose work has a response. ``AnyLaneCall`` does everything that does not depend on the type of the response, because generic code
 /// is slow.
 package final class LaneCall<Response: Sendable>: AnyLaneCall, @unchecked Sendable {
-    /// The result. It is set under the lock, and the caller takes it after it was resumed: a timer keeps a reference to the call until the
-    /// timer fires, and a result may be a secret.
-    private var result: Result<Response, BackendError>?
+    /// The response. It is set under the lock, and the caller takes it after it was resumed: a timer keeps a reference to the call until the
+    /// timer fires, and a response may be a secret.
+    private var response: Response?
 
-    /// Ends the call with a result. Does nothing if the caller has already left.
-    package func finish(_ result: Result<Response, BackendError>) { end { self.result = result } }
+    /// Ends the call with a response. Does nothing if the caller has already left.
+    package func succeed(_ response: Response) { end(nil) { self.response = response } }
 
     /// Waits for the result, the deadline or the cancellation of the calling task, whichever is first.
     func wait() async throws(BackendError) -> Response {
         if let failure = await waitForEnd() { throw failure }
-        guard let result else { preconditionFailure("A call that has ended has a result.") }
-        self.result = nil
-        return try result.get()
+        guard let response else { preconditionFailure("A call that has ended has a response or an error.") }
+        self.response = nil
+        return response
     }
 }
 
@@ -200,9 +206,9 @@ extension Runtime {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: false)
         let task = tasks.spawn {
             do throws(BackendError) {
-                call.finish(.success(try await work()))
+                call.succeed(try await work())
             } catch {
-                call.finish(.failure(error))
+                call.fail(error)
             }
         }
         call.whenAbandoned { _ in task.cancel() }
@@ -252,6 +258,34 @@ extension Runtime {
     }
 }
 
+/// A lane for work on files, with a time limit for each call.
+package struct FileLane: Sendable {
+    package let runtime: Runtime
+    private let lane: any Lane
+    private let limit: Duration
+
+    /// Creates the lane; nothing is opened.
+    /// - Parameters:
+    ///   - name: The name of the lane in debuggers.
+    ///   - limit: How long a call may take.
+    ///   - runtime: The clock, the files and the lanes.
+    package init(_ name: String, within limit: Duration, _ runtime: Runtime) {
+        (self.runtime, self.limit, lane) = (runtime, limit, runtime.makeLane(name))
+    }
+
+    /// Runs work on files and waits for it. A failure becomes a backend error with the outcome `notApplied`.
+    /// - Parameter isMutation: Whether the work changes anything, as in ``Lane/run(clock:deadline:isMutation:_:)``.
+    package func run<R: Sendable>(
+        isMutation: Bool, _ work: @escaping @Sendable (any FileSystem) throws(FileError) -> R
+    ) async throws(BackendError) -> R {
+        let files = runtime.files
+        return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: limit), isMutation: isMutation) {
+            (_) throws(BackendError) in
+            do throws(FileError) { return try work(files) } catch { throw error.backendError() }
+        }
+    }
+}
+
 extension Lane {
     /// Runs blocking work on the lane and waits for it until a deadline.
     /// - Parameters:
@@ -270,9 +304,9 @@ extension Lane {
         enqueue {
             guard call.begin() else { return }
             do throws(BackendError) {
-                call.finish(.success(try work(call)))
+                call.succeed(try work(call))
             } catch {
-                call.finish(.failure(error))
+                call.fail(error)
             }
         }
         return try await call.wait()

@@ -53,8 +53,8 @@ package enum OtherWriters: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Finds the users who can write to files and folders. Each group is searched for members once.
-package struct WriterSearch<Files: FileSystem> {
-    private let files: Files
+package struct WriterSearch {
+    private let files: any FileSystem
     private let owners: TrustedOwners
     /// Whether a group that was asked for is private.
     private var known: [UInt32: Bool] = [:]
@@ -62,7 +62,7 @@ package struct WriterSearch<Files: FileSystem> {
     /// Creates a search.
     /// - Parameters:
     ///   - owners: The owners who may write.
-    package init(_ files: Files, trusting owners: TrustedOwners) { (self.files, self.owners) = (files, owners) }
+    package init(_ files: any FileSystem, trusting owners: TrustedOwners) { (self.files, self.owners) = (files, owners) }
 
     /// Returns the users besides the trusted owners who can write to a file, or replace files in a folder; nil if there are none.
     ///
@@ -106,21 +106,37 @@ extension FileSystem {
     package func requireTrust(in paths: [String]) throws(BackendError) {
         let owners = trustedOwners
         var writers = WriterSearch(self, trusting: owners)
+        func refusal(of part: String) throws(FileError) -> BackendError? {
+            guard let found = try status(part) else { return nil }
+            if let refusal = found.refusal(of: part, trusting: owners) { return refusal }
+            return try writers.others(part, status: found)?.refusal(of: part, status: found)
+        }
+        func require(_ part: String) throws(BackendError) {
+            let refused: BackendError?
+            do throws(FileError) { refused = try refusal(of: part) } catch { throw error.backendError() }
+            if let refused { throw refused }
+        }
         var checked: [String] = []
-        var refusal: BackendError?
-        for path in paths.flatMap({ [$0, resolve($0)] }) {
+        checked.reserveCapacity(16)
+        func requireAll(to path: String) throws(BackendError) {
             var part = path
             while !checked.contains(where: { $0.hasSameBytes(as: part) }) {
                 checked.append(part)
-                do throws(FileError) {
-                    if let found = try status(part) {
-                        refusal = found.refusal(of: part, trusting: owners)
-                        if refusal == nil { refusal = try writers.others(part, status: found)?.refusal(of: part, status: found) }
-                    }
-                } catch { throw error.backendError() }
-                if let refusal { throw refusal }
+                try require(part)
                 part = parentDirectory(of: part)
             }
+        }
+        var folders: [String] = []
+        for path in paths {
+            try require(path)
+            let folder = parentDirectory(of: path)
+            // Most of the paths have the same folder, and to resolve a path takes longer than all other steps.
+            if !folders.contains(where: { $0.hasSameBytes(as: folder) }) {
+                folders.append(folder)
+                try requireAll(to: folder)
+                try requireAll(to: resolve(folder))
+            }
+            if isLink(path) { try requireAll(to: resolve(path)) }
         }
     }
 
@@ -132,8 +148,7 @@ extension FileSystem {
     package func requireOwned(_ paths: [String]) throws(BackendError) {
         let owners = trustedOwners
         for path in paths {
-            let found: FileStatus?
-            do throws(FileError) { found = try status(path) } catch { throw error.backendError() }
+            let found = try onDisk { () throws(FileError) in try status(path) }
             if let refusal = found?.refusal(of: path, trusting: owners) { throw refusal }
         }
     }

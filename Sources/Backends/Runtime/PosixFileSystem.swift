@@ -82,10 +82,16 @@ package struct PosixFileSystem: FileSystem {
         return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
     }
 
+    /// Opens a file, which programs that this one starts do not inherit (`O_CLOEXEC`). A new file gets permissions 0600.
+    private func opened(_ path: String, _ flags: Int32, _ operation: String = "open") throws(FileError) -> Int32 {
+        let descriptor = open(path, flags | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: operation, path: path) }
+        return descriptor
+    }
+
     /// Creates a file with permissions 0600 (`O_EXCL`, `O_NOFOLLOW`) and writes the bytes. Nothing is durable yet.
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
+        let descriptor = try opened(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, "create")
         defer { close(descriptor) }
         try write(bytes, to: descriptor, path)
     }
@@ -107,8 +113,7 @@ package struct PosixFileSystem: FileSystem {
         guard let new = try status(newPath) else { return }
         let isOwned = old.map { $0.owner == new.owner && $0.group == new.group } ?? (geteuid() != 0)
         guard !isOwned || old.map({ $0.permissions != new.permissions }) ?? false else { return }
-        let descriptor = open(newPath, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: newPath) }
+        let descriptor = try opened(newPath, O_WRONLY | O_NOFOLLOW)
         defer { close(descriptor) }
         guard let old else { return try giveToOwner(of: parentDirectory(of: path), descriptor, newPath) }
         if !isOwned, fchown(descriptor, old.owner, old.group) != 0, old.owner != new.owner, old.owner != 0 {
@@ -125,15 +130,13 @@ package struct PosixFileSystem: FileSystem {
 
     /// Appends the bytes to an existing file (`O_APPEND`).
     package func append(_ path: String, _ bytes: [UInt8]) throws(FileError) {
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "append", path: path) }
+        let descriptor = try opened(path, O_WRONLY | O_APPEND | O_NOFOLLOW, "append")
         defer { close(descriptor) }
         try write(bytes, to: descriptor, path)
     }
 
     package func overwriteWithZeros(_ path: String) throws(FileError) {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        let descriptor = try opened(path, O_WRONLY | O_NOFOLLOW)
         defer { close(descriptor) }
         let zeros = [UInt8](repeating: 0, count: 64 << 10)
         var remaining = lseek(descriptor, 0, SEEK_END)
@@ -149,28 +152,22 @@ package struct PosixFileSystem: FileSystem {
     /// Reads the file with `pread` and writes the same bytes with `pwrite`. Calls `fsync` on the same descriptor, so that
     /// an error of the kernel in between is reported.
     package func rewrite(_ path: String) throws(FileError) {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        let descriptor = try opened(path, O_RDWR | O_NOFOLLOW)
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 256 << 10)
         var offset: off_t = 0
         while true {
-            let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, offset) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileError(number: errno, operation: "read", path: path)
+            let count = try uninterrupted("read", path) {
+                bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, offset) }
             }
             if count == 0 { break }
             var written = 0
             while written < count {
-                let part = bytes.withUnsafeBytes {
-                    pwrite(descriptor, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
+                written += try uninterrupted("write", path) {
+                    bytes.withUnsafeBytes {
+                        pwrite(descriptor, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
+                    }
                 }
-                if part < 0 {
-                    if errno == EINTR { continue }
-                    throw FileError(number: errno, operation: "write", path: path)
-                }
-                written += part
             }
             offset += off_t(count)
         }
@@ -180,12 +177,18 @@ package struct PosixFileSystem: FileSystem {
     private func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileError) {
         var written = 0
         while written < bytes.count {
-            let count = bytes.withUnsafeBytes { posixWrite(descriptor, UnsafeRawBufferPointer(rebasing: $0[written...])) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileError(number: errno, operation: "write", path: path)
+            written += try uninterrupted("write", path) {
+                bytes.withUnsafeBytes { posixWrite(descriptor, UnsafeRawBufferPointer(rebasing: $0[written...])) }
             }
-            written += count
+        }
+    }
+
+    /// Repeats a system call while signals interrupt it. Returns its result.
+    private func uninterrupted(_ operation: String, _ path: String, _ call: () -> Int) throws(FileError) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 { return result }
+            guard errno == EINTR else { throw FileError(number: errno, operation: operation, path: path) }
         }
     }
 
@@ -203,12 +206,10 @@ package struct PosixFileSystem: FileSystem {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
-            let part = bytes.withUnsafeMutableBytes {
-                pread(descriptor, $0.baseAddress?.advanced(by: filled), count - filled, off_t(offset) + off_t(filled))
-            }
-            if part < 0 {
-                if errno == EINTR { continue }
-                throw FileError(number: errno, operation: "read", path: path)
+            let part = try uninterrupted("read", path) {
+                bytes.withUnsafeMutableBytes {
+                    pread(descriptor, $0.baseAddress?.advanced(by: filled), count - filled, off_t(offset) + off_t(filled))
+                }
             }
             if part == 0 { break }
             filled += part
@@ -218,7 +219,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     /// Calls `fsync` on the file.
-    package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
+    package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY) }
 
     /// Calls `fsync` on the directory. Also makes the entries of the folders above it durable; see
     /// ``SettledFolders``.
@@ -227,11 +228,10 @@ package struct PosixFileSystem: FileSystem {
         try SettledFolders.ofProcess.settle(path, self, flushFolder)
     }
 
-    private func flushFolder(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    private func flushFolder(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY) }
 
     private func synchronize(_ path: String, flags: Int32) throws(FileError) {
-        let descriptor = open(path, flags)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        let descriptor = try opened(path, flags)
         defer { close(descriptor) }
         // After a failed fsync the kernel may have dropped the pages that it could not write. Report the error and
         // never repeat the call, which could succeed without those pages.
@@ -262,8 +262,7 @@ package struct PosixFileSystem: FileSystem {
         let parent = parentDirectory(of: path)
         if parent != path { try createDirectory(parent) }
         if mkdir(path, 0o700) == 0 {
-            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
-            guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+            let descriptor = try opened(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
             defer { close(descriptor) }
             try giveToOwner(of: parent, descriptor, path)
         } else if errno != EEXIST {
@@ -309,10 +308,15 @@ package struct PosixFileSystem: FileSystem {
         return (resolvedParent == "/" ? "" : resolvedParent) + "/" + lastComponent(of: path)
     }
 
+    /// Calls `lstat`, which does not follow a link.
+    package func isLink(_ path: String) -> Bool {
+        var found = stat()
+        return path.withCString { lstat($0, &found) } == 0 && found.st_mode & S_IFMT == S_IFLNK
+    }
+
     /// Takes an exclusive `flock`. Waiting processes get it in the order in which they began to wait (``LockQueue``).
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        let descriptor = try opened(path, O_RDWR | O_CREAT | O_NOFOLLOW)
         do throws(FileError) {
             try giveToOwner(of: parentDirectory(of: path), descriptor, path)
         } catch {

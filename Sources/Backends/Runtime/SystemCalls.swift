@@ -87,10 +87,9 @@ extension HostFacts {
     /// Reads the facts about this process from the machine. A change of a variable changes no facts that were read before, so that all paths
     /// of a program stay the same.
     package static func current() -> HostFacts {
-        let found = variables.map { ($0, systemEnvironmentVariable($0)) }
-        return HostFacts(
-            bootID: systemBootID, processID: getpid(),
-            environment: Dictionary(found) { $1 }.compactMapValues(\.self), executableName: executableName)
+        var environment: [String: String] = [:]
+        for name in variables { environment[name] = systemEnvironmentVariable(name) }
+        return HostFacts(bootID: systemBootID, processID: getpid(), environment: environment, executableName: executableName)
     }
 
     private static let variables = [
