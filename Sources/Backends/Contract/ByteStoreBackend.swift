@@ -80,16 +80,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         do throws(BackendError) {
             try address.validate()
             guard let bytes = try await store.read(Self.storedName(of: address)) else { return .absent }
-            switch RecordCodec.decode(bytes) {
-            case .record(let record): return .value(record)
-            case .tombstone(let tombstone): return .tombstone(tombstone)
-            case .foreign: return corrupt(bytes, "the bytes are not a record")
-            case .damaged(let how): return corrupt(bytes, "the record is damaged: it \(how)")
-            case .unknownFormat(let version):
-                return .unavailable(
-                    BackendError(
-                        .unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
-            }
+            return RecordCodec.decode(bytes).probe(ofForeign: "the bytes are not a record") { reason in corrupt(bytes, reason) }
         } catch {
             return error.code == .locked ? .locked : .unavailable(error)
         }
@@ -179,5 +170,24 @@ final class AsyncTurnstile: Sendable {
             return state.waiting.removeFirst()
         }
         next?.resume()
+    }
+}
+
+extension RecordCodec.Decoded {
+    /// Returns the content of a slot that consists of the bytes of one record.
+    /// - Parameters:
+    ///   - foreign: The reason for bytes that another program wrote.
+    ///   - corrupt: Returns the damaged content, given the reason.
+    package func probe(ofForeign foreign: String, _ corrupt: (_ reason: String) -> StorageProbe) -> StorageProbe {
+        switch self {
+        case .record(let record): .value(record)
+        case .tombstone(let tombstone): .tombstone(tombstone)
+        case .foreign: corrupt(foreign)
+        case .damaged(let how): corrupt("the record is damaged: it \(how)")
+        case .unknownFormat(let version):
+            .unavailable(
+                BackendError(
+                    .unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
+        }
     }
 }

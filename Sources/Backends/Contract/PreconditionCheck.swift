@@ -75,6 +75,20 @@ extension [StorageMutation] {
     }
 }
 
+extension BackendError {
+    /// Returns the results of a read of several slots that failed. Throws the error if the caller has left (`timedOut`, `cancelled`).
+    package func probes(_ count: Int) throws(BackendError) -> [StorageProbe] {
+        if code == .timedOut || code == .cancelled { throw self }
+        return Array(repeating: code == .locked ? .locked : .unavailable(self), count: count)
+    }
+
+    /// Returns the results of a call with several changes that failed. Throws the error if the caller has left (`timedOut`, `cancelled`).
+    package func results(_ count: Int) throws(BackendError) -> [MutationResult] {
+        if code == .timedOut || code == .cancelled { throw self }
+        return Array(repeating: code == .locked ? .locked : .failed(self), count: count)
+    }
+}
+
 extension StorageMetadata {
     /// Whether a caller may replace a record with this metadata, although it has not read that record. The new record
     /// has the given schema version.

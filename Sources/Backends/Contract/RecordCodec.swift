@@ -87,8 +87,7 @@ public enum RecordCodec {
         var reader = ByteReader(body)
         let kind = try reader.byte()
         let revision = StorageRevision(try reader.counted())
-        var metadata = StorageMetadata()
-        try decodeMetadata(from: &reader, into: &metadata)
+        let metadata = try decodeMetadata(from: &reader)
         let payload = try reader.counted()
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
         switch kind {
@@ -176,22 +175,23 @@ extension RecordCodec {
     }
 
     /// Decodes the metadata part of record format 1.
-    /// - Parameter metadata: Empty metadata, which get the decoded fields. A result of the function would be copied.
-    package static func decodeMetadata(from reader: inout ByteReader, into metadata: inout StorageMetadata) throws(RecordDamage) {
+    package static func decodeMetadata(from reader: inout ByteReader) throws(RecordDamage) -> StorageMetadata {
+        // Every change of metadata costs more than a change of its fields.
+        var fields = StorageMetadata.Fields()
         var lastTag: UInt8 = 0
         for _ in 0..<(try reader.byte()) {
             let tag = try reader.byte()
             guard tag > lastTag else { throw RecordDamage("has metadata out of order") }
             lastTag = tag
             switch tag {
-            case 1: metadata.serializer = try reader.text()
-            case 2: metadata.typeTag = try reader.text()
-            case 3: metadata.schemaVersion = Int(try reader.countedNumber(Int64.self))
-            case 4: metadata.origin = try reader.counted()
-            case 5: metadata.sealing = try reader.text()
-            case 6: metadata.createdAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
-            case 7: metadata.modifiedAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
-            case 8: metadata.expiresAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
+            case 1: fields.serializer = try reader.text()
+            case 2: fields.typeTag = try reader.text()
+            case 3: fields.schemaVersion = Int(try reader.countedNumber(Int64.self))
+            case 4: fields.origin = try reader.counted()
+            case 5: fields.sealing = try reader.text()
+            case 6: fields.createdAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
+            case 7: fields.modifiedAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
+            case 8: fields.expiresAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
             case 9:
                 var inner = ByteReader(try reader.counted()[...])
                 guard case .dictionary(let entries) = try NativeValue.decode(from: &inner), inner.isAtEnd, !entries.isEmpty else {
@@ -199,14 +199,15 @@ extension RecordCodec {
                 }
                 for (name, value) in entries {
                     guard case .string(let text) = value else { throw RecordDamage("has an attribute that is not text") }
-                    metadata.attributes[name] = text
+                    fields.attributes[name] = text
                 }
             case 10:
                 guard try reader.counted().isEmpty else { throw RecordDamage("has a mark with a content") }
-                metadata.indexesAttributes = false
+                fields.indexesAttributes = false
             default: throw RecordDamage("has metadata of an unknown kind")
             }
         }
+        return StorageMetadata(fields)
     }
 }
 

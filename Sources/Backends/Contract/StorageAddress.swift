@@ -74,6 +74,12 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The result for a slot without a row: `absent`, or `unavailable` for an invalid name.
+    package var probeOfNothing: StorageProbe {
+        do throws(BackendError) { try validate() } catch { return .unavailable(error) }
+        return .absent
+    }
+
     /// Whether two addresses have the same UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool {
         left.namespace == right.namespace && left.name.hasSameBytes(as: right.name)
