@@ -149,9 +149,7 @@
         static func row(_ plain: [UInt8], with key: DataKey? = keyset?.active) -> StoredRow? {
             let (slot, version, nonce) = (SealSeeds.bytes(DataKey.slotLength), Int64(3), SealSeeds.bytes(24))
             guard let key else { return nil }
-            let context = slot.withUnsafeBytes { slot in
-                key.id.withUnsafeBytes { SealedRow.context(database: database, slot: slot, version: version, key: $0) }
-            }
+            let context = slot.withUnsafeBytes { SealedRow.context(slot: $0, version: version, key: key) }
             guard let sealed = try? key.sealing.seal(plain, nonce: nonce, authenticating: context) else { return nil }
             return StoredRow(version: version, slot: slot, sealed: [SealedRow.format] + key.id + nonce + sealed)
         }

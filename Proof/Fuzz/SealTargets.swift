@@ -22,8 +22,8 @@ extension FuzzTarget {
             try checkEnvelope(changed)
         },
         FuzzTarget(name: "key-texts", seeds: { SealSeeds.keyTexts }) { (bytes) throws(BrokenPromise) in
-            let text = try steady(bytes) { (try? SealingKey(textBytes: $0))?.text }
-            switch Result(catching: { () throws(BackendError) in try SealingKey(textBytes: bytes) }) {
+            let text = try steady(bytes) { (try? SealingKey(textBytes: $0[...]))?.text }
+            switch Result(catching: { () throws(BackendError) in try SealingKey(textBytes: bytes[...]) }) {
             case .success(let key):
                 try promise(key.id.count == SealingKey.idLength && key.key.bitCount == 256, "a key has another length")
                 // People may type a key with blanks around its three parts, and with capitals in its id. Any other

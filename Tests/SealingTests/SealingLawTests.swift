@@ -94,7 +94,7 @@ import Testing
             for index in text.indices {
                 var changed = text
                 changed[index] ^= change
-                guard let other = try? SealingKey(textBytes: changed) else { continue }
+                guard let other = try? SealingKey(textBytes: changed[...]) else { continue }
                 // Capital hexadecimal digits are accepted too. A space may be any other white space.
                 try hold(other.id == key.id && other.key == key.key, "character \(index) makes another key")
             }

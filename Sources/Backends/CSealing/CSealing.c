@@ -68,7 +68,8 @@ struct sealing_hmac { SHA256_CTX inner, outer; };
 
 static void start(SHA256_CTX *state, const uint8_t *key, size_t length, uint8_t pad) {
     uint8_t block[SHA256_CBLOCK];
-    for (size_t place = 0; place < sizeof block; place++) block[place] = pad ^ (place < length ? key[place] : 0);
+    for (size_t place = 0; place < sizeof block; place++) block[place] = pad;
+    for (size_t place = 0; place < length; place++) block[place] ^= key[place];
     SHA256_Init(state);
     SHA256_Update(state, block, sizeof block);
     OPENSSL_cleanse(block, sizeof block);

@@ -88,8 +88,7 @@ package struct CredentialSource: KeySource {
     private func read(in directory: String) throws(BackendError) -> SourceKeys? {
         let path = "\(directory)/\(name)"
         guard var contents = try files.read(path) else {
-            let folder: FileStatus?
-            do throws(FileError) { folder = try files.runtime.files.status(directory) } catch { throw error.backendError() }
+            let folder = try onDisk { () throws(FileError) in try files.runtime.files.status(directory) }
             guard folder?.isDirectory == true else {
                 throw BackendError(
                     .unavailable,

@@ -18,7 +18,7 @@ package struct Fields: Hashable, Sendable {
 
     /// Appends a field.
     package mutating func add(_ field: UnsafeRawBufferPointer) {
-        withUnsafeBytes(of: UInt32(field.count).bigEndian) { bytes.append(contentsOf: $0) }
+        for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: UInt32(field.count) >> shift)) }
         bytes.append(contentsOf: field)
     }
 

@@ -48,25 +48,20 @@ package struct FileAnchor: FreshnessAnchor {
         try await files.onLane(isMutation: true) { () throws(BackendError) in
             let system = files.runtime.files
             let directory = parentDirectory(of: path)
-            let lock: any FileLock
-            do throws(FileError) {
+            try onDisk { () throws(FileError) in
                 try system.createDirectory(directory)
                 try system.createDirectory(parentDirectory(of: lockPath))
-            } catch {
-                throw error.backendError()
             }
             try system.requireTrust(in: [path, lockPath])
-            do throws(FileError) { lock = try system.lock(lockPath) { false } } catch { throw error.backendError() }
+            let lock = try onDisk { () throws(FileError) in try system.lock(lockPath) { false } }
             defer { lock.release() }
             guard try read() == known else { return false }
-            do throws(FileError) {
+            try onDisk { () throws(FileError) in
                 // Remove the drafts of killed processes. A draft is a temporary file that will replace the anchor.
                 // While this process holds the lock, no other process writes one.
                 for draft in try system.list(directory) ?? [] where draft.hasPrefix(draftPrefix) {
                     try system.remove("\(directory)/\(draft)")
                 }
-            } catch {
-                throw error.backendError()
             }
             do throws(DurableReplaceError) {
                 try system.replaceDurably(

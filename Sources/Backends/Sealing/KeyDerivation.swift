@@ -1,11 +1,11 @@
-internal import BackendRuntime
-package import Crypto
+import BackendRuntime
+import Crypto
 
 /// HKDF-SHA256 (RFC 5869) over ``KeyedHash``. It leaves no key in freed memory, and no data that a key can be computed
 /// from.
 ///
 /// Reason: "HKDF is computed here" in Docs/Decisions/Keys.md.
-package enum KeyDerivation {
+enum KeyDerivation {
     private static let hashLength = KeyedHash.length
     /// HMAC with an empty salt.
     private static let unsalted = KeyedHash(key: UnsafeRawBufferPointer(start: nil, count: 0))
@@ -16,14 +16,14 @@ package enum KeyDerivation {
     ///   - salt: The salt, which is not secret.
     ///   - purpose: The info input.
     ///   - count: The number of bytes in the result, at most 255 · 32.
-    package static func key(
+    static func key(
         from key: SymmetricKey, salt: [UInt8] = [], for purpose: some Sequence<UInt8>, count: Int = 32
     ) -> SymmetricKey {
         keys(from: key, salt: salt, for: [Array(purpose)], count: count)[0]
     }
 
     /// Derives several keys from another key. Each is the key that ``key(from:salt:for:count:)`` returns for its purpose.
-    package static func keys(
+    static func keys(
         from key: SymmetricKey, salt: [UInt8] = [], for purposes: [[UInt8]], count: Int = 32
     ) -> [SymmetricKey] {
         precondition((1...255 * hashLength).contains(count), "HKDF-SHA256 gives 1 to 8,160 bytes.")

@@ -1,22 +1,22 @@
-package import BackendContract
+import BackendContract
 import BackendRuntime
-package import Crypto
+import Crypto
 
 /// A key-encryption key for one database. The keys that are derived from it only wrap and identify data keys.
-package struct KeyEncryptionKey {
+struct KeyEncryptionKey {
     let id: [UInt8]
     let verifier: [UInt8]
     private let wrapping: XAES256GCM
     private let database: [UInt8]
 
+    private static let purposes = DataKey.infos(["verifier", "wrap"])
     static let verifierLength = 32
     static let overhead = XAES256GCM.nonceLength + XAES256GCM.tagLength
 
     /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869). The salt is the id of the database. The
     /// verifier is stored with each wrapped data key, and detects another key with the same id.
-    package init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
-        let keys = KeyDerivation.keys(
-            from: key.key, salt: database, for: ["verifier", "wrap"].map { Array("LocalData SQLite 1 \($0)".utf8) })
+    init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
+        let keys = KeyDerivation.keys(from: key.key, salt: database, for: Self.purposes)
         id = key.id
         verifier = keys[0].withUnsafeBytes { Array($0) }
         wrapping = try XAES256GCM(key: keys[1])
@@ -29,7 +29,7 @@ package struct KeyEncryptionKey {
     ///   - source: The short name of the source that holds this key-encryption key.
     ///   - randomBytes: Returns the given number of unpredictable bytes.
     /// - Throws: ``BackendError`` with `invalidName` if the source has the name that is reserved for recovery keys.
-    package func wrap(_ key: SymmetricKey, source: String, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KeyTables.Wrap {
+    func wrap(_ key: SymmetricKey, source: String, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KeyTables.Wrap {
         guard source != RecoveryRecipient.source else {
             throw BackendError(.invalidName, "A key source cannot have the name \"\(source)\". Give it another one; nothing was changed.")
         }
@@ -44,7 +44,7 @@ package struct KeyEncryptionKey {
     /// Unwraps a data key.
     /// - Throws: ``BackendError``: `encryptionKeyMismatch` if another key wrapped it; `corrupted` if the wrapped key
     ///   was changed, or contains a data key with another id.
-    package func unwrap(_ wrap: KeyTables.Wrap) throws(BackendError) -> SymmetricKey {
+    func unwrap(_ wrap: KeyTables.Wrap) throws(BackendError) -> SymmetricKey {
         guard wrap.recipient == id, wrap.verifier == verifier else { throw mismatch([wrap]) }
         var plain: [UInt8]
         do throws(BackendError) {

@@ -49,9 +49,7 @@ package struct KeyFileSource: KeySource {
 
     /// Flushes the folder, which makes the name of the file durable. The content was flushed before the file got its
     /// name.
-    package func synchronize() async throws(BackendError) {
-        try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
-    }
+    package func synchronize() async throws(BackendError) { try await files.synchronizeName(of: path) }
 
     /// Replaces the file atomically, if it still contains the expected keys. The call compares the keys and not the
     /// text of the file, because a person may have edited for example the blanks.

@@ -68,8 +68,8 @@ struct KeyFiles: Sendable {
     private static func draftPrefix(for path: String) -> String { ".\(lastComponent(of: path))." }
 
     /// Returns whether a name has the form that ``draftName(for:)`` returns.
-    private static func isDraft(_ name: String, of path: String) -> Bool {
-        let prefix = draftPrefix(for: path)
+    /// - Parameter prefix: The beginning of the names of drafts, ``draftPrefix(for:)``.
+    private static func isDraft(_ name: String, prefix: String) -> Bool {
         guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
         let digits = name.dropFirst(prefix.count).dropLast(4)
         return digits.utf8.count == 16 && bytes(ofHexadecimal: digits) != nil
@@ -85,13 +85,11 @@ struct KeyFiles: Sendable {
         let directory = parentDirectory(of: path)
         do throws(FileError) { try runtime.files.createDirectory(directory) } catch { throw error.backendError() }
         try runtime.files.requireTrust(in: [directory])
-        do throws(FileError) {
+        return try onDisk { () throws(FileError) in
             let isMade = try link(directory + "/" + draftName, to: path, bytes)
             try runtime.files.synchronizeDirectory(directory)
             discardDrafts(of: path)
             return isMade
-        } catch {
-            throw error.backendError()
         }
     }
 
@@ -149,24 +147,22 @@ struct KeyFiles: Sendable {
     private static let replacements = 64
 
     /// Makes the name of an existing file durable, by flushing its folder.
-    func synchronizeName(of path: String) throws(BackendError) {
-        do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+    func synchronizeName(of path: String) async throws(BackendError) {
+        try await onLane(isMutation: false) { () throws(BackendError) in
+            do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+        }
     }
 
     /// Removes every draft of an existing file, even one that another process is about to link.
     /// Reason: "Readers of a key file remove leftover drafts" in Docs/Decisions/Keys.md.
     private func discardDrafts(of path: String) {
         let directory = parentDirectory(of: path)
-        let names: [String]?
-        do throws(FileError) { names = try runtime.files.list(directory) } catch { return }
-        for name in names ?? [] where Self.isDraft(name, of: path) { discard(directory + "/" + name) }
+        let prefix = Self.draftPrefix(for: path)
+        for name in (try? runtime.files.list(directory)) ?? [] where Self.isDraft(name, prefix: prefix) { discard(directory + "/" + name) }
     }
 
-    private func discard(_ draft: String) {
-        do throws(FileError) { try runtime.files.remove(draft) } catch {
-            // Ignore the error, because a draft is harmless. The next process that may write here removes it.
-        }
-    }
+    /// Removes a draft. Ignores errors, because a draft is harmless. The next process that may write here removes it.
+    private func discard(_ draft: String) { try? runtime.files.remove(draft) }
 }
 
 extension KeyFiles: CustomReflectable {

@@ -13,7 +13,7 @@ package struct KeyIdentity: Hashable, Sendable {
     /// The id, 8 bytes. The info of HKDF is `LocalData key id 1`.
     package let id: [UInt8]
     /// The commitment, 32 bytes. The info of HKDF is `LocalData key commitment 1`.
-    package let commitment: [UInt8]
+    let commitment: [UInt8]
 
     /// The number of bytes in an id.
     package static let idLength = 8
@@ -34,11 +34,10 @@ package struct KeyIdentity: Hashable, Sendable {
 
     /// Parses ``text``. Returns nil for any other text.
     package init?(text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map {
-            bytes(ofHexadecimal: Substring($0))
-        }
-        guard parts.count == 2, let id = parts[0], let commitment = parts[1], id.count == Self.idLength,
-            commitment.count == Self.commitmentLength
+        let (digits, blank) = (Array(text.utf8), 2 * Self.idLength)
+        guard digits.count == blank + 1 + 2 * Self.commitmentLength, digits[blank] == UInt8(ascii: " "),
+            let id = bytes(ofHexadecimal: String(decoding: digits[..<blank], as: UTF8.self)),
+            let commitment = bytes(ofHexadecimal: String(decoding: digits[(blank + 1)...], as: UTF8.self))
         else { return nil }
         self.init(id: id, commitment: commitment)
     }

@@ -53,21 +53,23 @@ package struct KeyTables: Hashable, Sendable {
     ///   Each key that is not destroyed must be wrapped once for each recipient, and no other key may be wrapped. A
     ///   sender must exist if there is a recovery key, and only then.
     package init(keys: [Key], wraps: [Wrap], sender: [UInt8]? = nil) throws(BackendError) {
-        let ids = Set(keys.map(\.id))
-        let recipients = Dictionary(grouping: wraps, by: \.recipient)
-        let live = Set(keys.filter { $0.state != .destroyed }.map(\.id))
-        guard ids.count == keys.count, ids.allSatisfy({ $0.count == KeyIdentity.idLength }), !recipients.isEmpty,
-            keys.count(where: { $0.state == .active }) == 1,
+        let keys = keys.sorted { $0.id.lexicographicallyPrecedes($1.id) }
+        let live = keys.filter { $0.state != .destroyed }
+        let wraps = wraps.sorted { ($0.key + $0.recipient).lexicographicallyPrecedes($1.key + $1.recipient) }
+        // One after another: the wraps of each live key, for the same recipients.
+        let recipients = wraps.prefix { $0.key == wraps[0].key }
+        guard keys.allSatisfy({ $0.id.count == KeyIdentity.idLength }), zip(keys, keys.dropFirst()).allSatisfy({ $0.id != $1.id }),
+            zip(recipients, recipients.dropFirst()).allSatisfy({ $0.recipient != $1.recipient }),
+            !wraps.isEmpty, wraps.count == live.count * recipients.count, keys.count(where: { $0.state == .active }) == 1,
             sender?.count == (wraps.contains { $0.source == RecoveryRecipient.source } ? RecoverySender.sealedLength : nil),
-            recipients.values.allSatisfy({ $0.count == live.count && Set($0.map(\.key)) == live && Set($0.map(\.source)).count == 1 }),
-            wraps.allSatisfy({
-                $0.recipient.count == KeyIdentity.idLength && $0.verifier.count == KeyEncryptionKey.verifierLength
-                    && $0.wrapped.count == Wrap.length(for: $0.source)
+            wraps.indices.allSatisfy({ place in
+                let (wrap, first) = (wraps[place], wraps[place % recipients.count])
+                return wrap.key == live[place / recipients.count].id && wrap.recipient == first.recipient && wrap.source == first.source
+                    && wrap.recipient.count == KeyIdentity.idLength && wrap.verifier.count == KeyEncryptionKey.verifierLength
+                    && wrap.wrapped.count == Wrap.length(for: wrap.source)
             })
         else { throw Keyset.damage }
-        self.keys = keys.sorted { $0.id.lexicographicallyPrecedes($1.id) }
-        self.wraps = wraps.sorted { ($0.key + $0.recipient).lexicographicallyPrecedes($1.key + $1.recipient) }
-        self.sender = sender
+        (self.keys, self.wraps, self.sender) = (keys, wraps, sender)
     }
 
     /// A recipient of the data keys, and the source that holds its key.

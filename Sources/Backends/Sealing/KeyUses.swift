@@ -29,19 +29,17 @@ package struct NoOtherUses: KeyUses {
 /// exists. If it does not, the process creates another one.
 package struct KeyUseFiles: KeyUses {
     private let directory: String
-    private let runtime: Runtime
-    private let lane: any Lane
-    private let deadline: Duration
+    private let lane: FileLane
 
     /// Creates the record of uses for a folder. No file is opened.
     package init(directory: String, deadline: Duration, runtime: Runtime) {
-        (self.directory, self.deadline, self.runtime) = (directory, deadline, runtime)
-        lane = runtime.makeLane("key-uses")
+        self.directory = directory
+        lane = FileLane("key-uses", within: deadline, runtime)
     }
 
     package func begin(_ id: [UInt8]) async throws(BackendError) -> any Sendable {
-        let randomBytes = runtime.randomBytes
-        return try await onLane { (files) throws(FileError) in
+        let randomBytes = lane.runtime.randomBytes
+        return try await lane.run(isMutation: false) { (files) throws(FileError) in
             try files.createDirectory(directory)
             // Remove the files that killed processes left for any key, so that they do not accumulate.
             _ = try isUsed("", files)
@@ -58,7 +56,7 @@ package struct KeyUseFiles: KeyUses {
 
     package func isUsed(_ id: [UInt8]) async throws(BackendError) -> Bool {
         let prefix = prefix(id)
-        return try await onLane { (files) throws(FileError) in try isUsed(prefix, files) }
+        return try await lane.run(isMutation: false) { (files) throws(FileError) in try isUsed(prefix, files) }
     }
 
     /// Checks every file, also after a match, so that the files of ended processes are removed.
@@ -83,14 +81,6 @@ package struct KeyUseFiles: KeyUses {
     }
 
     private func prefix(_ id: [UInt8]) -> String { "\(hexadecimalText(of: id))-" }
-
-    private func onLane<R: Sendable>(_ work: @escaping @Sendable (any FileSystem) throws(FileError) -> R) async throws(BackendError) -> R {
-        let files = runtime.files
-        return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
-            (_) throws(BackendError) in
-            do throws(FileError) { return try work(files) } catch { throw error.backendError() }
-        }
-    }
 }
 
 /// A locked file of this process. The file is removed when this object is released.

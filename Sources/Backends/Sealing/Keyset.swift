@@ -110,9 +110,8 @@ package struct Keyset: Sendable {
             entries.add(name)
             entries.add(value)
         }
-        var fields = Fields("LocalData SQLite 1 header")
-        for part in [entries, tables.fields.keys, tables.fields.wraps] { fields.add(part.bytes) }
-        return fields
+        let (keys, wraps) = tables.fields
+        return Fields("LocalData SQLite 1 header", entries.bytes, keys.bytes, wraps.bytes)
     }
 
     /// The error for key tables that were damaged or changed.

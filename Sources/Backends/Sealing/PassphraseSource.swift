@@ -100,14 +100,11 @@ package struct PassphraseSource: KeySource {
 
     /// Flushes the folder, which makes the name of the file durable. The content was flushed before the file got its
     /// name.
-    package func synchronize() async throws(BackendError) {
-        try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
-    }
+    package func synchronize() async throws(BackendError) { try await files.synchronizeName(of: path) }
 
     func read() throws(BackendError) -> PassphraseFile? {
         // Check the size before reading, so that a large file at this path does not use up the memory.
-        let status: FileStatus?
-        do throws(FileError) { status = try files.runtime.files.status(path) } catch { throw error.backendError() }
+        let status = try onDisk { () throws(FileError) in try files.runtime.files.status(path) }
         guard status?.size ?? 0 <= 1 << 16 else {
             throw BackendError(.corrupted, "\(path) is too large for a passphrase file. Restore the right file; nothing was changed.")
         }

@@ -220,7 +220,7 @@ package struct RecoveryRecipient: Hashable, Sendable {
     ///   - sender: The sender, for HPKE's authenticated mode; nil for the base mode.
     ///   - associatedData: The data that the message is bound to. Opening needs the same data.
     /// - Returns: The encapsulated key (32 bytes), the ciphertext and the tag.
-    package func seal(
+    func seal(
         _ content: [UInt8], for purpose: String, from sender: RecoverySender? = nil, authenticating associatedData: [UInt8]
     ) throws(BackendError) -> [UInt8] {
         let (publicKey, info) = (publicKey, Data(purpose.utf8))

@@ -8,7 +8,7 @@ import Foundation
 /// HPKE's base mode does not authenticate the sender. In its authenticated mode, only a database with the private half
 /// can wrap a data key for a recovery key. The private half is sealed with the active data key. Each recovery key
 /// confirms the public half, see ``RecoveryVoucher``.
-package struct RecoverySender {
+struct RecoverySender {
     private let secret: SecretBytes
 
     /// The number of bytes of the sealed private half: nonce, ciphertext and tag.
@@ -68,7 +68,7 @@ package struct RecoverySender {
 ///
 /// The voucher has 80 bytes: the database's id at that time, the sender's public half, and a tag. The tag authenticates
 /// the id and the public half, and is computed with the recovery key.
-package struct RecoveryVoucher: Hashable, Sendable {
+struct RecoveryVoucher: Hashable, Sendable {
     /// The id that the database had when the recovery key was added.
     let origin: [UInt8]
     /// The sender's public half.

@@ -55,13 +55,13 @@ package struct RowContent: Sendable {
         var reader = ByteReader(bytes[4..<(4 + count)])
         let first = try reader.byte()
         guard let kind = Kind(rawValue: first & ~Self.keeps) else { throw RecordDamage("is of an unknown kind") }
-        if first & Self.keeps != 0 { keptRevision = StorageRevision(try reader.take(XAES256GCM.nonceLength)) }
+        let kept = first & Self.keeps == 0 ? nil : StorageRevision(try reader.take(XAES256GCM.nonceLength))
         let namespace = try reader.text()
-        address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
-        (self.kind, metadata) = (kind, StorageMetadata())
-        try RecordCodec.decodeMetadata(from: &reader, into: &metadata)
-        payload = try reader.counted()
+        let address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
+        let metadata = try RecordCodec.decodeMetadata(from: &reader)
+        let payload = try reader.counted()
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
         guard kind == .value || payload.isEmpty else { throw RecordDamage("is a tombstone with a payload") }
+        (self.address, self.kind, self.metadata, self.payload, keptRevision) = (address, kind, metadata, payload, kept)
     }
 }

@@ -13,6 +13,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// The key.
     package let key: SymmetricKey
 
+    private static let head = Array("LocalData-key-1".utf8)[...]
     /// The number of bytes in an id.
     package static let idLength = KeyIdentity.idLength
     /// The number of bytes in a key.
@@ -81,14 +82,14 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     package init(text: String) throws(BackendError) {
         var bytes = Array(text.utf8)
         defer { wipe(&bytes) }
-        try self.init(textBytes: bytes)
+        try self.init(textBytes: bytes[...])
     }
 
     /// Parses the bytes of ``text``. No copy of the key's bytes is left outside the new key.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if the bytes are not the text of a key.
-    init(textBytes: [UInt8]) throws(BackendError) {
-        let parts = textBytes.split { [0x20, 0x09, 0x0D, 0x0A].contains($0) }
-        guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
+    init(textBytes: ArraySlice<UInt8>) throws(BackendError) {
+        let parts = textBytes.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
+        guard parts.count == 3, parts[0] == Self.head,
             let id = bytes(ofHexadecimal: String(decoding: parts[1], as: UTF8.self)), id.count == Self.idLength
         else { throw Self.malformed }
         let key = withUnsafeTemporaryAllocation(byteCount: Self.keyLength, alignment: 8) { raw -> SymmetricKey? in

@@ -20,7 +20,7 @@ package struct SourceKeys: Sendable {
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if there are too many keys, or two keys have the same
     ///   id.
     package init(_ current: SealingKey, others: [SealingKey] = []) throws(BackendError) {
-        guard others.count < Self.limit, Set(([current] + others).map(\.id)).count == others.count + 1 else {
+        guard others.count < Self.limit, others.isEmpty || Set(([current] + others).map(\.id)).count == others.count + 1 else {
             throw BackendError(
                 .encryptionKeyMismatch,
                 "A key source holds 1 to \(Self.limit) different keys; this one does not. Remove the lines that are not needed.")
@@ -38,7 +38,7 @@ package struct SourceKeys: Sendable {
     package func key(_ id: some Sequence<UInt8>) -> SealingKey? { all.first { $0.id.elementsEqual(id) } }
 
     /// Returns whether one of the keys has this identity, which is its id and its commitment.
-    package func contains(_ identity: KeyIdentity) -> Bool { all.contains { $0.identity == identity } }
+    package func contains(_ identity: KeyIdentity) -> Bool { current.identity == identity || others.contains { $0.identity == identity } }
 
     /// Returns whether these keys and `other` are the same keys in the same order.
     func holdsSame(as other: SourceKeys) -> Bool { all.map(\.identity) == other.all.map(\.identity) }
@@ -47,7 +47,7 @@ package struct SourceKeys: Sendable {
     package func adding(_ key: SealingKey) throws(BackendError) -> SourceKeys { try SourceKeys(key, others: all) }
 
     /// A copy that has only the current key, without the keys that only open.
-    package var withoutOthers: SourceKeys { SourceKeys(only: current) }
+    var withoutOthers: SourceKeys { SourceKeys(only: current) }
 
     /// Returns ``SealingKey/text`` of each key as bytes. No other copy is left, so the caller removes the keys from
     /// memory by wiping the result.
@@ -68,10 +68,8 @@ package struct SourceKeys: Sendable {
     init(textBytes: [UInt8]) throws(BackendError) {
         var keys: [SealingKey] = []
         for line in textBytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
-            var bytes = Array(line)
-            defer { wipe(&bytes) }
-            if bytes.allSatisfy({ " \t".utf8.contains($0) }) { continue }
-            keys.append(try SealingKey(textBytes: bytes))
+            if line.allSatisfy({ " \t".utf8.contains($0) }) { continue }
+            keys.append(try SealingKey(textBytes: line))
             if keys.count > Self.limit { break }
         }
         guard let first = keys.first else { throw SealingKey.malformed }
