@@ -31,7 +31,7 @@ struct BinaryPropertyListReader {
 
     /// Returns the value in the bytes.
     /// - Parameter keepsReferences: Whether references of a keyed archive are read:
-    ///   ``PropertyListReader/readArchive(_:)``.
+    ///   ``PropertyListReader/read(_:keepsReferences:)``.
     static func read(_ bytes: [UInt8], keepsReferences: Bool = false) throws(PropertyListFault) -> NativeValue {
         guard bytes.count >= 8 + trailerLength else { throw damage }
         guard bytes[6] == UInt8(ascii: "0") else { throw .unsupported("it is a binary property list of a version that is not known here") }

@@ -16,9 +16,7 @@ package struct PropertyListCopies: Sendable {
     }
 
     private let directory: String
-    private let runtime: Runtime
-    private let lane: any Lane
-    private let deadline: Duration
+    private let lane: FileLane
 
     /// Creates a description of the folder; nothing is opened.
     /// - Parameters:
@@ -26,8 +24,8 @@ package struct PropertyListCopies: Sendable {
     ///   - deadline: How long a call may take.
     ///   - runtime: The clock, the files and the lanes (serial queues for blocking work).
     package init(directory: String, deadline: Duration, runtime: Runtime) {
-        (self.directory, self.deadline, self.runtime) = (directory, deadline, runtime)
-        lane = runtime.makeLane("defaults.copies")
+        self.directory = directory
+        lane = FileLane("defaults.copies", within: deadline, runtime)
     }
 
     /// Returns the file name of a copy.
@@ -46,7 +44,7 @@ package struct PropertyListCopies: Sendable {
     /// Lists the copies, oldest first.
     /// - Throws: ``BackendError`` if the folder cannot be read.
     package func list() async throws(BackendError) -> [Copy] {
-        try await onLane(isMutation: false) { (files) throws(FileError) in
+        try await lane.run(isMutation: false) { (files) throws(FileError) in
             var copies: [Copy] = []
             for name in try files.list(directory) ?? [] {
                 guard let suite = Self.suite(ofCopy: name), let status = try files.status("\(directory)/\(name)") else { continue }
@@ -60,7 +58,7 @@ package struct PropertyListCopies: Sendable {
     /// - Throws: ``BackendError`` if it cannot be read.
     package func content(of name: String) async throws(BackendError) -> [UInt8]? {
         guard Self.suite(ofCopy: name) != nil, !name.contains("/") else { return nil }
-        return try await onLane(isMutation: false) { (files) throws(FileError) in try files.read("\(directory)/\(name)")?.bytes }
+        return try await lane.run(isMutation: false) { (files) throws(FileError) in try files.read("\(directory)/\(name)")?.bytes }
     }
 
     /// Removes a copy. The removal is durable when this returns.
@@ -68,21 +66,11 @@ package struct PropertyListCopies: Sendable {
     /// - Throws: ``BackendError`` if it cannot be removed.
     package func remove(_ name: String) async throws(BackendError) -> Bool {
         guard Self.suite(ofCopy: name) != nil, !name.contains("/") else { return false }
-        return try await onLane(isMutation: true) { (files) throws(FileError) in
+        return try await lane.run(isMutation: true) { (files) throws(FileError) in
             guard try files.status("\(directory)/\(name)") != nil else { return false }
             try files.remove("\(directory)/\(name)")
             try files.synchronizeDirectory(directory)
             return true
-        }
-    }
-
-    private func onLane<R: Sendable>(
-        isMutation: Bool, _ work: @escaping @Sendable (any FileSystem) throws(FileError) -> R
-    ) async throws(BackendError) -> R {
-        let files = runtime.files
-        return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: isMutation) {
-            (_) throws(BackendError) in
-            do throws(FileError) { return try work(files) } catch { throw error.backendError() }
         }
     }
 }

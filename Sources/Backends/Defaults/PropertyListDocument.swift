@@ -36,8 +36,7 @@ struct PropertyListDocument: Sendable {
     // MARK: Reading
 
     /// Creates a document from the entries of a property list.
-    init(_ entries: [String: NativeValue]) throws(PropertyListFault) {
-        var entries = entries
+    init(_ entries: consuming [String: NativeValue]) throws(PropertyListFault) {
         var known: [String: NativeValue] = [:]
         var namespaces: [String: NativeValue] = [:]
         if let reserved = entries.removeValue(forKey: Self.reservedName) {

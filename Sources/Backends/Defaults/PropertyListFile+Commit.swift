@@ -19,10 +19,8 @@ extension PropertyListFile {
         if lastSnapshot == nil {
             // This commit kept no snapshot, the content of the file in memory. Either it did not find the written file
             // again unchanged, or it repeated changes that another program had overwritten. Re-read the file, and
-            // repeat changes that were overwritten since.
-            do throws(BackendError) { _ = try evaluateAndReplace([], deadline: deadline, progressed) } catch {
-                // Ignore the error, because the next call tries again.
-            }
+            // repeat changes that were overwritten since. Ignore an error, because the next call tries again.
+            _ = try? evaluateAndReplace([], deadline: deadline, progressed)
         }
         return results.map { .success($0) }
     }
@@ -146,7 +144,7 @@ extension PropertyListFile {
         let target = files.resolve(path)
         let name = lastComponent(of: target)
         try makeFolder(of: target)
-        try onFiles { (files) throws(FileError) in try removeLeftovers(of: name, in: parentDirectory(of: target)) }
+        try onDisk { () throws(FileError) in try removeLeftovers(of: name, in: parentDirectory(of: target)) }
         let new: FileStatus?
         do throws(DurableReplaceError) {
             // Programs that ignore the lock cannot be excluded. If such a program wrote before this check, the commit
@@ -165,16 +163,15 @@ extension PropertyListFile {
 
     /// Creates the folder of a file durably.
     private func makeFolder(of path: String) throws(BackendError) {
-        try onFiles { (files) throws(FileError) in try files.createDirectory(parentDirectory(of: path)) }
+        try onDisk { () throws(FileError) in try files.createDirectory(parentDirectory(of: path)) }
     }
 
     /// Re-reads the written file for its status, and keeps it as the snapshot. If the path now leads to another file or
     /// other bytes, drops the snapshot, so that the next read loads the file.
     /// - Returns: An object that keeps the written file's inode number in use; nil if that file was not found again.
     private func adoptReplaced(_ new: (status: FileStatus, bytes: [UInt8]), _ document: PropertyListDocument) -> (any FileHold)? {
-        let found: FileContents?
         // The file is already durable. If it cannot be read, only the snapshot is lost.
-        do throws(FileError) { found = try files.read(path) } catch { found = nil }
+        let found = try? files.read(path)
         guard let found, found.status.isSameFile(as: new.status), ByteOrder.areEqual(found.bytes, new.bytes) else {
             drop()
             return found.flatMap { $0.status.isSameFile(as: new.status) ? $0.hold : nil }
@@ -224,7 +221,7 @@ extension PropertyListFile {
 
     /// Makes the current content of the file and its folder durable. The caller holds the store's lock.
     func flush() throws(BackendError) {
-        try onFiles { (files) throws(FileError) in
+        try onDisk { () throws(FileError) in
             let target = files.resolve(path)
             if try files.status(target) != nil { try files.synchronizeFile(target) }
             let directory = parentDirectory(of: target)

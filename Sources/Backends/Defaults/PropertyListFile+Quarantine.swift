@@ -25,7 +25,7 @@ extension PropertyListFile {
     /// Reason: "Copies of damaged property lists are quarantine entries" in Docs/Decisions/Stores.md.
     func keepCopy(of bytes: [UInt8]) {
         do throws(BackendError) {
-            let present = try onFiles { (files) throws(FileError) in try copies(files) }
+            let present = try onDisk { () throws(FileError) in try copies(files) }
             let isFull = present.count >= Self.mostCopies || present.values.reduce(0, +) >= Self.mostCopiedBytes
             if isFull, present[lastComponent(of: quarantinePath(of: bytes))] == nil { return }
             _ = try keepDurableCopy(of: bytes)
@@ -61,7 +61,7 @@ extension PropertyListFile {
     /// - Returns: The path of the copy.
     private func keepDurableCopy(of bytes: [UInt8]) throws(BackendError) -> String {
         let copy = quarantinePath(of: bytes)
-        let isKept = try onFiles { (files) throws(FileError) in
+        let isKept = try onDisk { () throws(FileError) in
             try files.createDirectory(quarantineDirectory)
             try removeOldLeftovers(files)
             guard let kept = try files.read(copy), ByteOrder.areEqual(kept.bytes, bytes) else { return false }
@@ -89,11 +89,11 @@ extension PropertyListFile {
         }
         let copy = try keepDurableCopy(of: snapshot.bytes)
         let target = files.resolve(path)
-        guard try onFiles({ (files) throws(FileError) in try files.status(path) }) == snapshot.status else {
+        guard try onDisk({ () throws(FileError) in try files.status(path) }) == snapshot.status else {
             throw BackendError(.unavailable, "Another program has just changed the property list \(path). Nothing was changed; try again.")
         }
         drop()
-        try onFiles { (files) throws(FileError) in try files.remove(target) }
+        try onDisk { () throws(FileError) in try files.remove(target) }
         do throws(FileError) {
             try files.synchronizeDirectory(parentDirectory(of: target))
         } catch {

@@ -90,15 +90,15 @@ final class PropertyListFile: Sendable {
     /// - Throws: ``BackendError`` if the file cannot be read, or another program keeps rewriting it.
     func load(rereading: Bool, deadline: MonotonicInstant) throws(BackendError) -> PropertyListSnapshot {
         let known = lastSnapshot
-        if !rereading, let known, known.isCurrent(try onFiles { (files) throws(FileError) in try files.status(path) }, at: clock.now) {
+        if !rereading, let known, known.isCurrent(try onDisk { () throws(FileError) in try files.status(path) }, at: clock.now) {
             return known
         }
         // Reason: "Trust is checked when a file is opened" in Docs/Decisions/Files.md.
         if isPrivate, known == nil { try requireTrust() }
         var pauses = Self.pauses[...]
         while true {
-            let before = try onFiles { (files) throws(FileError) in try files.status(path) }
-            guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
+            let before = try onDisk { () throws(FileError) in try files.status(path) }
+            guard let contents = try onDisk({ () throws(FileError) in try files.read(path) }) else {
                 // The file was created after the read, so read again.
                 guard try isProvenMissing() else { continue }
                 let missing = PropertyListSnapshot.missing(at: clock.now)
@@ -141,7 +141,7 @@ final class PropertyListFile: Sendable {
     ///   on a disk that is not mounted. The content of the missing file is unknown, so the link must not be replaced.
     private func isProvenMissing() throws(BackendError) -> Bool {
         try files.requireNoBrokenLink(to: path)
-        return try onFiles { (files) throws(FileError) in try files.status(path) == nil }
+        return try onDisk { () throws(FileError) in try files.status(path) == nil }
     }
 
     /// Returns whether bytes are a property list, including one that this library does not support.
@@ -170,7 +170,7 @@ final class PropertyListFile: Sendable {
     /// callers get an error which says that nothing was done.
     func locked<Result>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> Result) throws(BackendError) -> Result {
         let isOver = patience(deadline)
-        let lock = try onFiles { (files) throws(FileError) in
+        let lock = try onDisk { () throws(FileError) in
             try files.createDirectory(parentDirectory(of: lockPath))
             return try files.lock(lockPath, giveUp: isOver)
         }
@@ -183,17 +183,12 @@ final class PropertyListFile: Sendable {
     /// exist yet.
     func lockContent(deadline: MonotonicInstant) throws(BackendError) -> (any FileLock)? {
         let isOver = patience(deadline)
-        return try onFiles { (files) throws(FileError) in try files.lockContent(of: files.resolve(path), giveUp: isOver) }
+        return try onDisk { () throws(FileError) in try files.lockContent(of: files.resolve(path), giveUp: isOver) }
     }
 
     private func patience(_ deadline: MonotonicInstant) -> @Sendable () -> Bool {
         let latest = deadline.advanced(by: .milliseconds(-20))
         return { [clock] in clock.now >= latest }
-    }
-
-    /// Runs file operations. A failure becomes a backend error with the outcome `notApplied`.
-    func onFiles<Result>(_ work: (any FileSystem) throws(FileError) -> Result) throws(BackendError) -> Result {
-        do throws(FileError) { return try work(runtime.files) } catch { throw error.backendError() }
     }
 
     // MARK: Observers

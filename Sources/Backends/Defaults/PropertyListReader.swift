@@ -24,17 +24,9 @@ package enum PropertyListReader {
     package static let referenceName = "CF$UID"
 
     /// Returns the entries of the dictionary in the bytes.
-    package static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
-        try read(bytes, keepsReferences: false)
-    }
-
-    /// Returns the entries of a keyed archive, the property list that `NSKeyedArchiver` writes. In contrast to other lists, it
-    /// has references between its objects. Each of them becomes a dictionary with the single entry ``referenceName``.
-    package static func readArchive(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
-        try read(bytes, keepsReferences: true)
-    }
-
-    private static func read(_ bytes: [UInt8], keepsReferences: Bool) throws(PropertyListFault) -> [String: NativeValue] {
+    /// - Parameter keepsReferences: Whether the bytes are a keyed archive, the property list that `NSKeyedArchiver` writes. In contrast to
+    ///   other lists, it has references between its objects. Each of them becomes a dictionary with the single entry ``referenceName``.
+    package static func read(_ bytes: [UInt8], keepsReferences: Bool = false) throws(PropertyListFault) -> [String: NativeValue] {
         if bytes.isEmpty { throw .damaged("the file is empty") }
         if BinaryPropertyListReader.recognizes(bytes) {
             guard case .dictionary(let entries) = try BinaryPropertyListReader.read(bytes, keepsReferences: keepsReferences) else {

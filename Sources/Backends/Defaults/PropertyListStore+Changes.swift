@@ -20,12 +20,8 @@ extension PropertyListStore {
     /// notifies the observers.
     private func watch() async {
         let file = file
-        let target: String
-        do throws(BackendError) {
-            target = try await onLane(isMutation: false) { (_) throws(BackendError) in file.files.resolve(file.path) }
-        } catch {
-            return
-        }
+        let resolving = try? await onLane(isMutation: false) { (_) throws(BackendError) in file.files.resolve(file.path) }
+        guard let target = resolving else { return }
         let changes = file.files.changes(of: [lastComponent(of: target)], in: parentDirectory(of: target))
         // This read finds the changes from before the watch began. The watch reports later changes.
         await look()

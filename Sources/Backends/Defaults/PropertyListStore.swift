@@ -92,10 +92,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
                 do throws(BackendError) { try Self.validate(address) } catch { return .unavailable(error) }
                 return .absent
             }
-        } catch {
-            if error.code == .timedOut || error.code == .cancelled { throw error }
-            return addresses.map { _ in .unavailable(error) }
-        }
+        } catch { return try error.probes(addresses.count) }
     }
 
     /// Returns the state of a slot from memory after one `stat`. Nil if the file was changed, or if a second read must
@@ -175,11 +172,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         if let refusal = refusal(of: mutations) { return refusal }
         do throws(BackendError) {
             return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
-        } catch {
-            // A passed deadline or a cancellation ends the call. Any other error is the result of each mutation.
-            if error.code == .timedOut || error.code == .cancelled { throw error }
-            return mutations.map { _ in .failed(error) }
-        }
+        } catch { return try error.results(mutations.count) }
     }
 
     /// Returns the results of a call that is refused, whatever the content of the store is; otherwise nil. This check

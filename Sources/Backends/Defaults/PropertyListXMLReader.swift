@@ -9,7 +9,7 @@ struct PropertyListXMLReader {
 
     /// Returns the entries of a list; nil if Foundation must read it.
     static func entries(_ bytes: [UInt8]) -> [String: NativeValue]? {
-        guard bytes.starts(with: PropertyListXML.header) else { return nil }
+        guard ByteOrder.areEqual(Array(bytes.prefix(PropertyListXML.header.count)), PropertyListXML.header) else { return nil }
         var reader = PropertyListXMLReader(bytes: bytes, position: PropertyListXML.header.count)
         guard case .dictionary(let entries)? = reader.value(depth: 0), reader.takes("</plist>"), reader.bytes[reader.position...] == [0x0A]
         else { return nil }
@@ -37,7 +37,7 @@ struct PropertyListXMLReader {
     }
 
     private mutating func dictionary(depth: Int) -> NativeValue? {
-        var entries: [String: NativeValue] = [:]
+        var entries = [String: NativeValue](minimumCapacity: depth < 2 ? 3 : 0)
         while !takes("</dict>") {
             // Foundation turns the reference of a keyed archive into an object.
             guard takes("<key>"), let name = text("</key>"), name != PropertyListReader.referenceName,
@@ -64,20 +64,18 @@ struct PropertyListXMLReader {
     /// Returns the bytes before an end tag; nil if another tag comes first.
     private mutating func content(_ end: StaticString) -> ArraySlice<UInt8>? {
         let start = position
-        while position < bytes.count, bytes[position] != UInt8(ascii: "<") { position += 1 }
+        position = ByteOrder.place(of: "<", in: bytes[start...]) ?? bytes.count
         let content = bytes[start..<position]
         return ends(end) ? content : nil
     }
 
     /// Returns the text before an end tag.
     private mutating func text(_ end: StaticString) -> String? {
-        guard var content = content(end) else { return nil }
+        guard let content = content(end) else { return nil }
+        func has(_ character: Unicode.Scalar) -> Bool { ByteOrder.place(of: character, in: content) != nil }
         // Foundation drops a byte order mark at the start.
-        if content.contains(where: { $0 == 0 || $0 == 0x0D }) || content.starts(with: "\u{FEFF}".utf8) { return nil }
-        if content.contains(UInt8(ascii: "&")) {
-            guard let whole = Self.unescaped(content) else { return nil }
-            content = whole[...]
-        }
+        if has("\0") || has("\r") || content.first == 0xEF && content.starts(with: "\u{FEFF}".utf8) { return nil }
+        if has("&") { return Self.unescaped(content).flatMap { $0.withUnsafeBytes { String(utf8: $0) } } }
         return content.withUnsafeBytes { String(utf8: $0) }
     }
 
