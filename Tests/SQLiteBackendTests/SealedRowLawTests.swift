@@ -27,15 +27,13 @@
         private static func seal(_ content: RowContent, _ key: DataKey, version: Int64) throws -> [UInt8] {
             var generator = SeededGenerator(UInt64(version))
             return try SealedRow.seal(
-                content, slot: key.slot(of: content.address, table: DatabaseFormat.table), version: version, with: key, database: database
+                content, slot: key.slot(of: content.address, table: DatabaseFormat.table), version: version, with: key
             ) { count in (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) } }
         }
 
         private static func open(_ sealed: [UInt8], slot: [UInt8], version: Int64, _ key: DataKey) -> [UInt8]? {
-            guard sealed.count > SealedRow.overhead else { return nil }
-            let context = slot.withUnsafeBytes { slot in
-                sealed[1...8].withUnsafeBytes { SealedRow.context(database: database, slot: slot, version: version, key: $0) }
-            }
+            guard sealed.count > SealedRow.overhead, Array(sealed[1...8]) == key.id else { return nil }
+            let context = slot.withUnsafeBytes { SealedRow.context(slot: $0, version: version, key: key) }
             return try? sealed.dropFirst(SealedRow.headLength).withUnsafeBytes {
                 try key.sealing.open(nonceAndSealed: $0, authenticating: context)
             }

@@ -153,10 +153,7 @@
                 #expect(hexadecimalText(of: slot) == vector.slot)
                 #expect(RowFinder.home(of: slot) == vector.id)
                 #expect(
-                    hexadecimalText(
-                        of: slot.withUnsafeBytes { slot in
-                            key.id.withUnsafeBytes { SealedRow.context(database: database, slot: slot, version: vector.version, key: $0) }
-                        })
+                    hexadecimalText(of: slot.withUnsafeBytes { SealedRow.context(slot: $0, version: vector.version, key: key) })
                         == vector.associated)
                 let payload = Array(try #require(Data(base64Encoded: vector.payload)))
                 var content = RowContent(
@@ -164,7 +161,7 @@
                 if vector.revision != vector.nonce { content.keptRevision = StorageRevision(try hex(vector.revision)) }
                 #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
                 let nonce = try hex(vector.nonce)
-                let sealed = try SealedRow.seal(content, slot: slot, version: vector.version, with: key, database: database) { _ in nonce }
+                let sealed = try SealedRow.seal(content, slot: slot, version: vector.version, with: key) { _ in nonce }
                 #expect(hexadecimalText(of: sealed) == vector.sealed)
                 let opened = try RowContent(padded: try hex(vector.plaintext))
                 #expect(opened.address == address && opened.kind == content.kind && opened.payload == payload)

@@ -12,6 +12,35 @@ static inline unsigned int localdata_number(const unsigned char *bytes, int isBi
                        : (unsigned int)bytes[3] << 24 | (unsigned int)bytes[2] << 16 | (unsigned int)bytes[1] << 8 | bytes[0];
 }
 
+// Reads the first 100 bytes of a database: application id, format, page size and number of pages. Layout:
+// sqlite.org/fileformat2.html, "The Database Header". Fails with SQLITE_NOTFOUND unless these bytes alone have the state
+// that a new read transaction sees: the database has a write-ahead log, the log contains nothing, and no process wrote to it
+// during the call. The layout of the log's index is described at localdata_log_has_rest.
+static inline int localdata_header(sqlite3 *database, unsigned char bytes[100]) {
+    sqlite3_file *file = 0;
+    void volatile *map = 0;
+    unsigned char index[2][48];
+    unsigned int last;
+    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code != SQLITE_OK) return code;
+    if (!file || !file->pMethods || file->pMethods->iVersion < 2) return SQLITE_NOTFOUND;
+    // Without this check, the request for the index would create an index for a database that has no log.
+    code = file->pMethods->xRead(file, bytes, 100, 0);
+    if (code != SQLITE_OK || bytes[18] != 2 || bytes[19] != 2) return SQLITE_NOTFOUND;
+    code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
+    if ((code != SQLITE_OK && code != SQLITE_READONLY) || !map) return SQLITE_NOTFOUND;
+    for (int time = 0; time < 2; time++) {
+        file->pMethods->xShmBarrier(file);
+        for (int i = 0; i < 48; i++) index[time][i] = ((unsigned char volatile *)map)[i];
+        if (time == 0) code = file->pMethods->xRead(file, bytes, 100, 0);
+    }
+    __builtin_memcpy(&last, index[0] + 16, 4);
+    const int isEmpty = index[0][12] && last == 0 && !__builtin_memcmp(index[0], index[1], 48);
+    // The number of pages is valid if both counters of changes are equal.
+    const int isValid = code == SQLITE_OK && !__builtin_memcmp(bytes + 24, bytes + 92, 4) && bytes[16] == 16 && bytes[17] == 0;
+    return isEmpty && isValid ? SQLITE_OK : SQLITE_NOTFOUND;
+}
+
 // Continues a checksum of the write-ahead log over more bytes. Source: sqlite.org/fileformat2.html, "Checksum
 // Algorithm".
 static inline void localdata_checksum(const unsigned char *bytes, int count, int isBigEndian, unsigned int sum[2]) {

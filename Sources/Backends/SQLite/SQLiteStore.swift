@@ -105,10 +105,7 @@
                     return probes
                 }
                 return try await readThoroughly(addresses, deadline: nextDeadline)
-            } catch {
-                if error.code == .timedOut || error.code == .cancelled { throw error }
-                return addresses.map { _ in error.code == .locked ? .locked : .unavailable(error) }
-            }
+            } catch { return try error.probes(addresses.count) }
         }
 
         /// Reads a slot with one statement on the caller's thread. Returns nil if the read would have to wait, or
@@ -143,6 +140,7 @@
             // Repeat until the deadline while the database or its keys are closed or replaced.
             while true {
                 guard let session = known else { return addresses.map(\.probeOfNothing) }
+                if addresses.count <= Self.shortRead, let probes = try? session.probes(addresses) { return probes }
                 let wasSettled = isSettled
                 do throws(BackendError) {
                     let probes = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
@@ -317,10 +315,7 @@
                     case .outdated: known = try await opened(insteadOf: session, &deadline)
                     }
                 }
-            } catch {
-                if error.code == .timedOut || error.code == .cancelled { throw error }
-                return mutations.map { _ in error.code == .locked ? .locked : .failed(error) }
-            }
+            } catch { return try error.results(mutations.count) }
         }
 
         /// Flushes the log to the disk, because other programs may have committed without a flush. Calls that wait at

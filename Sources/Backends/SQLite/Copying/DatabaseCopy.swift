@@ -37,7 +37,7 @@
                     let connection: Connection
                     do throws(SQLiteFault) {
                         connection = try Connection.reading(path)
-                        try connection.execute("BEGIN")
+                        try connection.execute("\(DatabaseFormat.sorting); BEGIN")
                     } catch { throw error.backendError() }
                     try connection.checkFormat()
                     return DatabaseCopy(
@@ -53,10 +53,7 @@
         /// log is ignored, because it may appear and disappear without a commit. The time of the last status change is
         /// ignored: it changes when SQLite opens a log, because SQLite sets the owner of the log.
         private static func state(of path: String, _ runtime: Runtime) throws(BackendError) -> [FileStatus?] {
-            var states: [FileStatus?] = []
-            do throws(FileError) { states = [try runtime.files.status(path), try runtime.files.status(path + "-wal")] } catch {
-                throw error.backendError()
-            }
+            var states = try onDisk { () throws(FileError) in [try runtime.files.status(path), try runtime.files.status(path + "-wal")] }
             if states[1]?.size == 0 { states[1] = nil }
             return states.map { status in
                 var status = status

@@ -52,10 +52,7 @@
 
         /// Returns the next bytes of the copy; nil after the last ones.
         func next() throws(BackendError) -> [UInt8]? {
-            let bytes: [UInt8]
-            do throws(FileError) { bytes = try files.read(path, from: offset, count: BackupPart.size) ?? [] } catch {
-                throw error.backendError()
-            }
+            let bytes = try onDisk { () throws(FileError) in try files.read(path, from: offset, count: BackupPart.size) ?? [] }
             offset += Int64(bytes.count)
             return bytes.isEmpty ? nil : bytes
         }

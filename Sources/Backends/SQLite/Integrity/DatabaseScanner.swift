@@ -204,8 +204,9 @@
         ) throws(BackendError) -> Open? {
             if let known = open { return known.file == session.file ? known : nil }
             let connection = try onDatabase { () throws(SQLiteFault) in try Connection.reading(path) }
-            guard isCurrent() else { return nil }
+            // This opens the log, so the check that the file was not replaced covers the log too.
             let pages = try onDatabase { () throws(SQLiteFault) in try PageReader(connection) }
+            guard isCurrent() else { return nil }
             open = Open(connection: connection, file: session.file, pages: pages)
             return open
         }

@@ -67,11 +67,10 @@
 
         deinit { close() }
 
-        /// Opens a database for reading only.
+        /// Opens a database for reading only. The first statement that reads opens the log, which SQLite finds by its name. So the caller
+        /// reads before it checks that the file was not replaced.
         static func reading(_ path: String) throws(SQLiteFault) -> Connection {
-            // Reading the version opens the log, which SQLite finds by its name. So the caller's check that the file was not replaced since
-            // covers the log too.
-            try Connection(path: path, settings: "PRAGMA query_only = ON; PRAGMA schema_version")
+            try Connection(path: path, settings: "PRAGMA query_only = ON")
         }
 
         /// Returns whether owner, permissions and mounts allow the process to write to a file. Returns true for a
@@ -242,20 +241,48 @@
 
         /// Checks that the database has this library's format. It must contain only the tables of the format and of the
         /// features, which are extensions that the header lists.
-        /// - Returns: The entries of the header.
+        /// - Returns: The entries of the header, and the number of bytes in all pages.
         /// - Throws: ``BackendError``: `corrupted`, `unsupported`, `incompatibleSchema`.
-        @discardableResult func checkFormat() throws(BackendError) -> [String: [UInt8]] {
-            try DatabaseFormat.check(applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"))
-            let schema = try texts(DatabaseFormat.schemaQuery)
+        @discardableResult func checkFormat() throws(BackendError) -> (entries: [String: [UInt8]], length: Int) {
+            // The first query begins a read transaction that was requested, so it comes before the head is read.
+            var schema = try texts("SELECT +sql FROM sqlite_schema")
+            let head = try DatabaseHead(self)
+            try DatabaseFormat.check(applicationID: head.applicationID, number: head.format)
+            // An index that SQLite made has no statement.
+            if schema.contains("") { schema = try texts(DatabaseFormat.schemaQuery) }
             // Query `header` only if it is a table, because a view could return anything.
             let entries = schema.contains(DatabaseFormat.schema[0]) ? try DatabaseHeader.entries(self) : [:]
             try DatabaseFormat.check(
                 schema: schema, features: try entries["features"].map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) }
             )
-            return entries
+            return (entries, head.length)
         }
 
         /// Returns the header's authentication tag. It changes with every change of header or keys.
         func headerTag() throws(BackendError) -> [UInt8] { try bytes(DatabaseFormat.tagQuery) ?? [] }
+    }
+
+    /// The application id, the format and the length of a database.
+    struct DatabaseHead {
+        let applicationID: Int
+        let format: Int
+        /// The number of bytes in all pages.
+        let length: Int
+
+        /// Reads the head of a database: from the file if the log is empty, which is faster, and otherwise from SQLite.
+        /// Reason: "The head of a database is read from its first bytes" in Docs/Decisions/Database.md.
+        init(_ connection: Connection) throws(BackendError) {
+            let bytes = [UInt8](unsafeUninitializedCapacity: 100) { bytes, filled in
+                filled = localdata_header(connection.handle, bytes.baseAddress) == SQLITE_OK ? 100 : 0
+            }
+            func number(at place: Int, or query: String) throws(BackendError) -> Int {
+                if bytes.isEmpty { return try connection.number(query) }
+                return bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
+            }
+            applicationID = try number(at: 68, or: "PRAGMA application_id")
+            format = try number(at: 60, or: "PRAGMA user_version")
+            let size = bytes.isEmpty ? try connection.number("PRAGMA page_size") : 4_096
+            length = try number(at: 28, or: "PRAGMA page_count") * size
+        }
     }
 #endif

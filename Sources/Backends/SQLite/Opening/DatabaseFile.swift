@@ -139,10 +139,12 @@
             }
             try requireTrust()
             let connection = try onDatabase { () throws(SQLiteFault) in try Connection.reading(path) }
+            // The first read opens the log of the file that is at the path then. If that is another file, what was read is worth nothing.
+            let result = Result { () throws(BackendError) in try read(file, connection) }
             guard try fileID() == file else {
                 throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
             }
-            let found = try read(file, connection)
+            let found = try result.get()
             // A locked file keeps no connection: a call that began before the lock may get here after it.
             if !isLocked { state.withLock { $0.found = found } }
             return found
@@ -151,8 +153,8 @@
         private func read(_ file: FileID, _ connection: Connection) throws(BackendError) -> Found {
             // Read everything in one transaction, so that it belongs to one state of the file.
             let (header, state) = try connection.inReadTransaction { () throws(BackendError) in
-                let entries = try connection.checkFormat()
-                try checkLength(connection)
+                let (entries, length) = try connection.checkFormat()
+                try checkLength(length)
                 let header = try DatabaseHeader(reading: connection, entries: entries)
                 return (header, try connection.bytes(DatabaseFormat.stateQuery))
             } _: {
@@ -163,8 +165,7 @@
 
         /// Checks that the file is as long as its header states, unless the rest may be in the log. SQLite would read
         /// an incomplete page as if it were complete.
-        private func checkLength(_ connection: Connection) throws(BackendError) {
-            let length = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
+        private func checkLength(_ length: Int) throws(BackendError) {
             let file = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let file, file.size < length, try !hasLog() else { return }
             throw BackendError(.corrupted, "The database \(path) was cut off. Restore it from a backup; nothing was changed.")

@@ -91,7 +91,7 @@
         /// - Throws: ``BackendError`` with `corrupted`.
         static func entries(_ connection: Connection) throws(BackendError) -> [String: [UInt8]] {
             var values: [String: [UInt8]] = [:]
-            try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
+            try connection.rows("SELECT +name, +value FROM header") { (row) throws(BackendError) in
                 guard row.kind(0) == .text, row.kind(1) == .blob else { throw Keyset.damage }
                 values[row.text(0)] = row.bytes(1)
             }
@@ -131,14 +131,14 @@
 
         private static func keys(_ connection: Connection, _ sender: [UInt8]?) throws(BackendError) -> KeyTables {
             var keys: [KeyTables.Key] = []
-            try connection.rows("SELECT key, state FROM keys") { (row) throws(BackendError) in
+            try connection.rows("SELECT +key, +state FROM keys") { (row) throws(BackendError) in
                 guard row.kind(0) == .blob, row.kind(1) == .integer,
                     let state = UInt8(exactly: row.integer(1)).flatMap(KeyTables.State.init)
                 else { throw Keyset.damage }
                 keys.append(KeyTables.Key(id: row.bytes(0), state: state))
             }
             var wraps: [KeyTables.Wrap] = []
-            try connection.rows("SELECT key, recipient, source, verifier, wrapped FROM wraps") { (row) throws(BackendError) in
+            try connection.rows("SELECT +key, +recipient, +source, +verifier, +wrapped FROM wraps") { (row) throws(BackendError) in
                 guard (0..<5).allSatisfy({ row.kind($0) == .blob }), let source = String(validating: row.bytes(2), as: UTF8.self) else {
                     throw Keyset.damage
                 }

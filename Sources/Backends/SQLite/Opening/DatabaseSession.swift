@@ -296,12 +296,4 @@
         /// The store cannot determine whether a slot has a value.
         static let cannotTell = BackendError.Code("cannotTell")
     }
-
-    extension StorageAddress {
-        /// The result for a slot without a row: `absent`, or `unavailable` for an invalid name.
-        var probeOfNothing: StorageProbe {
-            do throws(BackendError) { try validate() } catch { return .unavailable(error) }
-            return .absent
-        }
-    }
 #endif

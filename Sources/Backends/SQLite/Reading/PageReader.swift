@@ -31,6 +31,7 @@
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
+            try database.execute(DatabaseFormat.sorting)
             finder = try RowFinder(database)
             rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
         }

@@ -43,7 +43,7 @@
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
-            statement = try database.keptStatement("SELECT slot, version, sealed FROM records WHERE id = ?1")
+            statement = try database.keptStatement("SELECT +slot, +version, +sealed FROM records WHERE id = ?1")
         }
 
         /// How often SQLite has prepared the statement again because the schema had changed.
@@ -112,15 +112,18 @@
                 // Nil if the row belongs to another slot, or must be read in a transaction.
                 let found = try row(at: id) { row -> Found? in
                     let isAnother = row.slot?.hasBytes(slot) == false
-                    func mine(_ probe: StorageProbe, isStranger: Bool = false, _ content: RowContent? = nil) -> Found {
+                    func mine(
+                        _ probe: StorageProbe, isStranger: Bool = false, of address: StorageAddress? = nil, isResealed: Bool = false
+                    ) -> Found {
                         Found(
-                            id: id, version: row.version, key: key, slot: slot, address: content?.address, probe: probe,
-                            isStranger: isStranger, isResealed: content?.keptRevision != nil, term: computesTerm ? row.term(keyset) : nil)
+                            id: id, version: row.version, key: key, slot: slot, address: address, probe: probe,
+                            isStranger: isStranger, isResealed: isResealed, term: computesTerm ? row.term(keyset) : nil)
                     }
                     if let known, !isAnother, row.hasRevision(known.revision) { return mine(.value(known)) }
                     return switch row.open(keyset) {
                     case .content where isAnother, .destroyed where isAnother: nil
-                    case .content(let content, let revision): mine(content.probe(revision), content)
+                    case .content(let content, let revision):
+                        mine(content.probe(revision), of: content.address, isResealed: content.keptRevision != nil)
                     case .destroyed: mine(.corrupt(row.corruption("names a destroyed key")))
                     case .damaged(let corruption): mine(.corrupt(corruption))
                     case .refused(let error): mine(.unavailable(error))

@@ -19,14 +19,12 @@
 
         /// Encrypts the content of a row.
         static func seal(
-            _ content: RowContent, slot: [UInt8], version: Int64, with key: DataKey, database: [UInt8], _ randomBytes: (Int) -> [UInt8]
+            _ content: RowContent, slot: [UInt8], version: Int64, with key: DataKey, _ randomBytes: (Int) -> [UInt8]
         ) throws(BackendError) -> [UInt8] {
             var plain = content.padded()
             defer { wipe(&plain) }
             let nonce = randomBytes(XAES256GCM.nonceLength)
-            let context = slot.withUnsafeBytes { slot in
-                key.id.withUnsafeBytes { Self.context(database: database, slot: slot, version: version, key: $0) }
-            }
+            let context = slot.withUnsafeBytes { Self.context(slot: $0, version: version, key: key) }
             let sealed = try key.sealing.seal(plain, nonce: nonce, authenticating: context)
             var row: [UInt8] = []
             row.reserveCapacity(headLength + nonce.count + sealed.count)
@@ -40,13 +38,11 @@
             StorageRevision(Array(sealed.dropFirst(headLength).prefix(XAES256GCM.nonceLength)))
         }
 
-        static func context(database: [UInt8], slot: UnsafeRawBufferPointer, version: Int64, key: UnsafeRawBufferPointer) -> [UInt8] {
-            var fields = Fields("LocalData SQLite 1 record")
-            fields.add(database)
-            fields.add(DatabaseFormat.table)
+        static func context(slot: UnsafeRawBufferPointer, version: Int64, key: DataKey) -> [UInt8] {
+            var fields = key.rowContext
             fields.add(slot)
             fields.add(version)
-            fields.add(key)
+            fields.add(key.id)
             return fields.bytes
         }
     }
@@ -117,7 +113,7 @@
                     ? .destroyed : .stranger(corruption("names a key that the database does not have"))
             }
             do throws(BackendError) {
-                let context = SealedRow.context(database: key.database, slot: slot, version: version, key: id)
+                let context = SealedRow.context(slot: slot, version: version, key: key)
                 var plain = try key.sealing.open(
                     nonceAndSealed: UnsafeRawBufferPointer(rebasing: sealed[SealedRow.headLength...]), authenticating: context)
                 defer { wipe(&plain) }

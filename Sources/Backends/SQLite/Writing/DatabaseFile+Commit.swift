@@ -209,8 +209,7 @@
             } else {
                 version = Int64(runtime.randomBits() & 0xFFFF_FFFF) + 1
             }
-            let sealed = try SealedRow.seal(
-                content, slot: slot, version: version, with: keyset.active, database: keyset.database, runtime.randomBytes)
+            let sealed = try SealedRow.seal(content, slot: slot, version: version, with: keyset.active, runtime.randomBytes)
             if let place {
                 try rows.replace(place, version: version, sealed: sealed)
                 try rows.deleteOthers(slot, above: place.id)

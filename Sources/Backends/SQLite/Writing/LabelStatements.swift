@@ -50,20 +50,18 @@
 
         /// Returns every entry.
         func entries() throws(BackendError) -> [(label: [UInt8], slot: [UInt8])] {
-            var entries: [(label: [UInt8], slot: [UInt8])] = []
-            try database.rows("SELECT label, slot FROM labels") { (statement) throws(BackendError) in
-                entries.append((statement.bytes(0), statement.bytes(1)))
-            }
-            return entries
+            try pairs("SELECT label, slot FROM labels").map { ($0, $1) }
         }
 
         /// Returns every count.
         func counts() throws(BackendError) -> [(label: [UInt8], sealed: [UInt8])] {
-            var counts: [(label: [UInt8], sealed: [UInt8])] = []
-            try database.rows("SELECT label, sealed FROM counts") { (statement) throws(BackendError) in
-                counts.append((statement.bytes(0), statement.bytes(1)))
-            }
-            return counts
+            try pairs("SELECT label, sealed FROM counts").map { ($0, $1) }
+        }
+
+        private func pairs(_ query: String) throws(BackendError) -> [([UInt8], [UInt8])] {
+            var pairs: [([UInt8], [UInt8])] = []
+            try database.rows(query) { (statement) throws(BackendError) in pairs.append((statement.bytes(0), statement.bytes(1))) }
+            return pairs
         }
 
         /// Deletes every entry of a label, and its count.
