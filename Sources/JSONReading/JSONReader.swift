@@ -42,7 +42,7 @@ package enum JSONReader {
 }
 
 /// The error for a value that is wrong, or is left to `JSONDecoder`.
-package struct NotRead: Error {}
+struct NotRead: Error {}
 
 /// One decoding of a document.
 ///
@@ -168,9 +168,10 @@ private struct ObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     private func find(_ key: Key) -> Int? {
         let name = key.stringValue
+        if let node = reading.map.value(name, in: object) { return node }
         // Foundation compares names as texts. A name that is not ASCII can be equal to one that is.
         if !name.utf8.allSatisfy({ $0 < 0x80 }) { _ = reading.giveUp() }
-        return reading.map.value(name, in: object)
+        return nil
     }
 
     private func node(_ key: Key) throws -> Int {

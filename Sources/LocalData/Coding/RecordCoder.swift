@@ -143,33 +143,41 @@ final class RecordCoder: Sendable {
     /// The largest content that is decoded on the caller's thread, in bytes.
     private static let maximumImmediate = 16 << 10
 
-    /// Decodes a record on the caller's thread, if that is quick. Returns nil for a sealed or large record, for another
-    /// schema version, and for a custom serializer.
-    func immediateValue<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) -> Value? {
+    /// Decodes a record on the caller's thread, if that is quick.
+    /// - Throws: An error for a sealed or large record, for another schema version, and for a custom serializer.
+    func immediateValue<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Value {
         guard record.metadata.sealing == nil, record.isForeign ? key.evolution == nil : record.metadata.schemaVersion == key.schemaVersion
-        else { return nil }
-        switch record.payload {
-        case .native(let native):
-            return record.isForeign || key.serializer.name == "json" ? NativeCoding.direct(native, as: Value.self) : nil
-        case .bytes(let bytes):
-            if record.isForeign || bytes.count > Self.maximumImmediate || key.serializer.isOwn { return nil }
-            // A document of the key's own serializer needs no `Decoded`, whose metadata would be looked up in each call.
-            if record.metadata.serializer == "json", key.serializer.name == "json", !DeclaredShapes.renames(Value.self) {
-                return try? Coders.value(Value.self, inJSON: bytes)
-            }
-            return (try? decodeBytes(bytes, record.metadata, key)).flatMap { $0.isOutdated ? nil : $0.value }
+        else { throw CocoaError(.coderReadCorrupt) }
+        let isPlain = key.isPlainJSON && !record.isForeign && record.metadata.serializer == "json"
+        if isPlain, case .bytes(let bytes) = record.payload, bytes.count <= Self.maximumImmediate {
+            return try Coders.value(Value.self, inJSON: bytes)
         }
+        return try otherImmediateValue(record, key)
+    }
+
+    /// Decodes a record that is not a JSON document. The function is separate, because code that names an optional value looks up the metadata
+    /// of that type in each call.
+    @inline(never) private func otherImmediateValue<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Value {
+        switch record.payload {
+        case .native(let native) where record.isForeign || key.serializer.name == "json":
+            if let value = NativeCoding.direct(native, as: Value.self) { return value }
+        case .bytes(let bytes) where !record.isForeign && bytes.count <= Self.maximumImmediate && !key.serializer.isOwn:
+            let decoded = try decodeBytes(bytes, record.metadata, key)
+            if !decoded.isOutdated { return decoded.value }
+        default: break
+        }
+        throw CocoaError(.coderReadCorrupt)
     }
 
     /// Decodes a record and converts the value to the key's schema version. The result says whether the record itself
     /// is outdated.
     func read<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Decoded<Value> {
-        let (key, route) = (slot.key, slot.route)
+        let (key, route, source) = (slot.key, slot.route, slot.route.security.keySource)
         let isSealed = record.metadata.sealing != nil
-        if route.security.keySource == nil, key.membership == nil, let value = immediateValue(record, key) { return Decoded(value: value) }
+        if source == nil, key.membership == nil, let value = try? immediateValue(record, key) { return Decoded(value: value) }
         let stored = try storedVersion(of: record, key)
         var plain = record
-        if route.security.keySource != nil {
+        if source != nil {
             guard isSealed, case .bytes(let sealed) = record.payload else {
                 throw undecodable(
                     key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:)."

@@ -20,9 +20,7 @@ struct RecordSeals: Sendable {
     let randomBytes: @Sendable (Int) -> [UInt8]
 
     /// Returns these seals with other keys, for a rehearsal: a run that records writes instead of performing them.
-    func rehearsed(
-        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource
-    ) -> RecordSeals {
+    func rehearsed(keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource) -> RecordSeals {
         RecordSeals(keys: keys, sources: sources, otherSealedIDs: otherSealedIDs, application: application, randomBytes: randomBytes)
     }
 
@@ -33,8 +31,7 @@ struct RecordSeals: Sendable {
     static func context(
         _ purpose: Envelope.Purpose, _ application: String, _ place: Place, beside metadata: StorageMetadata
     ) -> Envelope.Context {
-        var context = Envelope.Context(
-            purpose, in: StoreContext(application: application, kind: place.kind, scope: place.scope))
+        var context = Envelope.Context(purpose, in: StoreContext(application: application, kind: place.kind, scope: place.scope))
         context.add(place.namespace)
         context.add(place.name)
         context.add(metadata)
@@ -66,8 +63,7 @@ struct RecordSeals: Sendable {
     func metadata(_ metadata: StorageMetadata, origin: [UInt8]?, _ key: SealingKey, _ route: Route) throws -> StorageMetadata {
         var metadata = metadata
         metadata.sealing = SealingKey.name(of: key.id)
-        metadata.origin = nil
-        if let origin { metadata.origin = try seal(origin, originContext(metadata, route), key, route) }
+        metadata.origin = try origin.map { try seal($0, originContext(metadata, route), key, route) }
         return metadata
     }
 
@@ -133,9 +129,7 @@ extension RecordSeals: SealVerifier {
             case .failure(let error): return .unproven(record.unproven(error), error)
             case .success(let key):
                 let context = Self.context(.value, application, route.place, beside: record.metadata)
-                return .proven(
-                    proves(sealed, key, context) ? probe : record.corruption("its seal does not match its content or metadata")
-                )
+                return .proven(proves(sealed, key, context) ? probe : record.corruption("its seal does not match its content or metadata"))
             }
         case .tombstone(let tombstone):
             let metadata = tombstone.metadata

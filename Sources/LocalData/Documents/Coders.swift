@@ -52,8 +52,14 @@ enum Coders {
 
     /// Decodes the value of a JSON document.
     static func value<Value: Decodable>(_ type: Value.Type, inJSON bytes: [UInt8]) throws -> Value {
-        if type == String.self, let text = SimpleJSON.text(in: bytes) as? Value { return text }
+        if type == String.self { return try text(inJSON: bytes) }
         do { return try JSONReader.value(type, in: bytes) } catch { return try jsonDecoder.decode(type, from: Data(bytes)) }
+    }
+
+    /// Decodes a text. The function is separate, because code that names an optional value looks up the metadata of that type in each call.
+    @inline(never) private static func text<Value: Decodable>(inJSON bytes: [UInt8]) throws -> Value {
+        if let text = SimpleJSON.text(in: bytes) as? Value { return text }
+        return try jsonDecoder.decode(Value.self, from: Data(bytes))
     }
 
     /// Decodes the value at the root of a property list, as other programs write it.

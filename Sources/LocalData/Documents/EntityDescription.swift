@@ -84,9 +84,7 @@ public struct EntityDescription: Hashable, Sendable, Codable {
     /// ```
     public func differences(from other: EntityDescription) -> [String] {
         var found: [String] = []
-        for attribute in other.attributes where self.attribute(attribute.name) == nil {
-            found.append("\(name).\(attribute.name) is gone")
-        }
+        for attribute in other.attributes where self.attribute(attribute.name) == nil { found.append("\(name).\(attribute.name) is gone") }
         for attribute in attributes {
             guard let before = other.attribute(attribute.name) else {
                 found.append("\(name).\(attribute.name) is new")

@@ -39,9 +39,7 @@ extension Migratable: Hashable where Value: Hashable {}
 
 extension KeyedDecodingContainer {
     /// Decodes a missing property as nil, as if it had no wrapper.
-    public func decode<Wrapped: Codable & Sendable>(
-        _ type: Migratable<Wrapped?>.Type, forKey key: Key
-    ) throws -> Migratable<Wrapped?> {
+    public func decode<Wrapped: Codable & Sendable>(_ type: Migratable<Wrapped?>.Type, forKey key: Key) throws -> Migratable<Wrapped?> {
         try decodeIfPresent(type, forKey: key) ?? Migratable(wrappedValue: nil)
     }
 }

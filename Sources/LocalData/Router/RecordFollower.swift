@@ -53,9 +53,7 @@ package actor RecordFollower<Record: Codable & Sendable> {
     private var retry = Retry()
     private var isOver = false
 
-    package init(
-        _ router: StorageRouter, _ collection: StorageCollection<Record>, onDamage: DamagePolicy, recovers: Bool
-    ) {
+    package init(_ router: StorageRouter, _ collection: StorageCollection<Record>, onDamage: DamagePolicy, recovers: Bool) {
         (self.router, self.collection, self.onDamage, self.recovers) = (router, collection, onDamage, recovers)
         subscription = RecordSubscription(reportsLocks: recovers)
     }

@@ -61,14 +61,12 @@ extension StorageRouter {
             case .database(let path, _, _): paths = ["", "-wal", "-journal"].map { path + $0 }
             case .items: return nil
             }
-            let (runtime, limit) = (configuration.runtime, configuration.deadlines.files)
+            let lane = FileLane("size", within: configuration.deadlines.files, configuration.runtime)
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                try await runtime.onLane("size", within: limit) { () throws(BackendError) in
-                    do throws(FileError) {
-                        var size: Int64 = 0
-                        for path in paths { size += try runtime.files.status(path)?.size ?? 0 }
-                        return size
-                    } catch { throw error.backendError() }
+                try await lane.run(isMutation: false) { (files) throws(FileError) in
+                    var size: Int64 = 0
+                    for path in paths { size += try files.status(path)?.size ?? 0 }
+                    return size
                 }
             }
         }

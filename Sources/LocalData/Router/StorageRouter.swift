@@ -161,11 +161,13 @@ public actor StorageRouter: EnginePart {
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         // This function does not name an optional value, because it would look up the metadata of that type in each call.
         if let box = remembered(by: key.memory)?.box { return unsafeDowncast(box, to: ValueBox<Value>.self).value }
-        return try await getUnremembered(key)
+        let unread: ValueReader.Unread
+        do throws(ValueReader.Unread) { return try immediateValue(key) } catch { unread = error }
+        return try await getUnread(key, unread)
     }
 
-    private nonisolated func getUnremembered<Value>(_ key: StorageKey<Value>) async throws -> Value {
-        if let value = try await unremembered(key) ?? key.defaultValue { return value }
+    private nonisolated func getUnread<Value>(_ key: StorageKey<Value>, _ unread: ValueReader.Unread) async throws -> Value {
+        if let value = try await value(key, unread) ?? key.defaultValue { return value }
         throw StorageError(
             StorageError.notFound, key: key.name,
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
@@ -186,7 +188,9 @@ public actor StorageRouter: EnginePart {
         if let known = remembered(by: key.memory) {
             return known.isDefault ? nil : known.box.map { unsafeDowncast($0, to: ValueBox<Value>.self).value }
         }
-        return try await unremembered(key)
+        let unread: ValueReader.Unread
+        do throws(ValueReader.Unread) { return try immediateValue(key) } catch { unread = error }
+        return try await value(key, unread)
     }
 
     /// Returns the value that a key remembers, if it is current.
@@ -195,19 +199,20 @@ public actor StorageRouter: EnginePart {
         return Task.isCancelled || routes.mayHavePolicies ? nil : memory.current(table: routes.id, locks: routes.gate.locks)
     }
 
-    /// Reads the value of a key that does not remember it.
-    private nonisolated func unremembered<Value>(_ key: StorageKey<Value>) async throws -> Value? {
-        let route: Route
-        do { route = try slots.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {
-            return try await call("get", key) { try await read(key) }
+    /// Reads the value of a key that does not remember it, without waiting.
+    private nonisolated func immediateValue<Value>(_ key: StorageKey<Value>) throws(ValueReader.Unread) -> Value {
+        guard configuration.instruments.isEmpty, let route = try? slots.routes.route(for: key, if: admits) else {
+            throw .unanswered(seen: nil)
         }
-        guard configuration.instruments.isEmpty else {
-            return try await call("get", key) { try await read(key) }
-        }
-        switch valueReader.immediateRead(key, route) {
-        case .answer(let value): return value
-        case .unanswered(let seen): return try await call("get", key) { try await read(key, seen: seen) }
-        }
+        return try valueReader.immediateRead(key, route)
+    }
+
+    /// Reads the value of a key that could not be read without waiting.
+    private nonisolated func value<Value>(_ key: StorageKey<Value>, _ unread: ValueReader.Unread) async throws -> Value? {
+        guard case .unanswered(let seen) = unread else { return nil }
+        // A call completes a forgetting.
+        do { _ = try slots.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {}
+        return try await call("get", key) { try await read(key, seen: seen) }
     }
 
     private nonisolated func read<Value>(_ key: StorageKey<Value>, seen: StorageProbe? = nil) async throws -> Value? {

@@ -16,6 +16,8 @@ final class Route: Sendable {
     let protection: ProtectionLevel
     /// Verifies the content of the slot by its seal; nil if the library does not seal values there.
     let judge: (any SealVerifier)?
+    /// Whether the content of the slot needs neither a seal's verification nor a witness.
+    let isPlain: Bool
     /// The gate of the program's locks. It refuses calls to locked stores.
     let gate: LockGate
     /// The witnesses: notes, outside the store, that a value exists. Nil if the key does not ask for them.
@@ -33,13 +35,14 @@ final class Route: Sendable {
         (self.keyName, self.domain, self.backend, self.slot) = (keyName, domain, backend, slot)
         (self.security, self.protection, self.judge, self.gate) = (security, protection, judge, gate)
         (self.witnesses, self.table, overridesWitness) = (witnesses, table, false)
-        immediate = backend as? any ImmediateBackend
+        (immediate, isPlain) = (backend as? any ImmediateBackend, judge == nil && witnesses == nil)
     }
 
     init(_ route: Route, overridesWitness: Bool) {
         (keyName, domain, backend, slot) = (route.keyName, route.domain, route.backend, route.slot)
         (security, protection, judge, gate) = (route.security, route.protection, route.judge, route.gate)
         (witnesses, table, self.overridesWitness, immediate) = (route.witnesses, 0, overridesWitness, route.immediate)
+        isPlain = route.isPlain
     }
 
     var address: StorageAddress { slot.address }

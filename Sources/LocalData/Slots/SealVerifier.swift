@@ -35,7 +35,7 @@ extension Route {
 
     /// Returns the result of ``look(_:)`` if the store has it at once; nil if the caller must call ``look(_:)``.
     func immediateProbe() -> StorageProbe? {
-        guard let immediate, witnesses == nil, !isLocked, !Task.isCancelled else { return nil }
+        guard let immediate, isPlain, !isLocked, !Task.isCancelled else { return nil }
         return immediate.immediateProbe(of: address)
     }
 

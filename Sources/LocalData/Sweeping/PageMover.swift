@@ -138,7 +138,7 @@ struct PageMover: EnginePart, Sendable {
 
     /// Returns the value of a record.
     private func value(_ key: some TypedKey, _ route: Route, _ record: StorageRecord) async throws -> any Sendable {
-        if route.security.keySource == nil, let value = coder.immediateValue(record, key.typed) { return value }
+        if route.security.keySource == nil, let value = try? coder.immediateValue(record, key.typed) { return value }
         return try await coder.read(record, Slot(key: key.typed, route: route)).value
     }
 

@@ -85,7 +85,7 @@ struct SettledEntries: EnginePart, Sendable {
         // A visit clears the marks of a release window that an earlier release had.
         if let origin = record.metadata.origin, RecordOrigin.mayHaveWindows(origin) { return false }
         if record.metadata.expiresAt != nil { return false }
-        if route.security.keySource == nil, coder.immediateValue(record, key.typed) != nil { return true }
+        if route.security.keySource == nil, (try? coder.immediateValue(record, key.typed)) != nil { return true }
         return (try? await coder.read(record, Slot(key: key.typed, route: route)))?.isOutdated == false
     }
 

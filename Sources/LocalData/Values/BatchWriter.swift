@@ -139,9 +139,7 @@ struct BatchWriter: EnginePart, Sendable {
         for (change, plan) in planned {
             guard let contents = plan.removal else { continue }
             do {
-                if change.slot.key.leavesTombstone {
-                    try await executor.purgeCopies(contents, of: change.slot, nil)
-                }
+                if change.slot.key.leavesTombstone { try await executor.purgeCopies(contents, of: change.slot, nil) }
                 try await Backups(engine: engine).purgeAfterRemoval(change.slot)
             } catch { residue = residue ?? error }
         }

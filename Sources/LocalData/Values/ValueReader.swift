@@ -11,10 +11,11 @@ struct ValueReader: EnginePart, Sendable {
         var value: Value?
     }
 
-    /// The result of a read that does not wait.
-    enum Immediate<Value: Sendable>: Sendable {
-        /// The value; nil when it is absent.
-        case answer(Value?)
+    /// Why a read that does not wait has no value. It is an error, because code that names an optional value looks up the metadata of that
+    /// type in each call.
+    enum Unread: Error {
+        /// The value is absent.
+        case absent
         /// Ask ``read(_:_:seen:)``.
         /// - Parameter seen: The content of the key's slot, if it was known at once.
         case unanswered(seen: StorageProbe?)
@@ -23,24 +24,35 @@ struct ValueReader: EnginePart, Sendable {
     /// Reads the value of a key on the calling thread, without waiting. It answers only if the slot has a value in the
     /// key's format, or none. ``read(_:_:seen:)`` answers in all other cases.
     /// Reason: "A read that needs no waiting stays on its thread" in Docs/Decisions/LocksAndCommits.md.
-    func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
-        guard key.isPlain(at: route), !slots.routes.mayHavePolicies, let store = route.immediate else { return .unanswered(seen: nil) }
+    func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) throws(Unread) -> Value {
+        let isPlain = key.isReadInPlace && route.isPlain && !slots.routes.mayHavePolicies
+        guard isPlain, let store = route.immediate else { throw .unanswered(seen: nil) }
         let moment = slots.routes.moment(of: store)
-        guard let seen = route.immediateProbe() else { return .unanswered(seen: nil) }
-        let value: Value?
+        guard let seen = route.immediateProbe() else { throw .unanswered(seen: nil) }
         switch seen {
         case .value(let record):
-            guard record.metadata.expiresAt == nil, let decoded = coder.immediateValue(record, key) else { return .unanswered(seen: seen) }
-            value = decoded
-        case .tombstone: value = nil
-        case .absent where !key.hasMigration: value = nil
-        case .absent, .corrupt, .locked, .unavailable: return .unanswered(seen: seen)
+            guard record.metadata.expiresAt == nil else { throw .unanswered(seen: seen) }
+            let value: Value
+            do { value = try coder.immediateValue(record, key) } catch { throw .unanswered(seen: seen) }
+            if let moment { remember(record, of: key, at: moment, in: store) }
+            return value
+        case .tombstone: break
+        case .absent where !key.hasMigration: break
+        case .absent, .corrupt, .locked, .unavailable: throw .unanswered(seen: seen)
         }
+        if let moment { remember(nil, of: key, at: moment, in: store) }
+        throw .absent
+    }
+
+    /// Lets a key remember its value when it is read the second time.
+    @inline(never) private func remember<Value>(
+        _ record: StorageRecord?, of key: StorageKey<Value>, at moment: ReadMoment, in store: any ImmediateBackend
+    ) {
+        guard key.memory.isSecondRead(at: moment) else { return }
+        let value = record.flatMap { try? coder.immediateValue($0, key) }
         // Two callers must not share an object that one of them can change.
-        if let moment, key.memory.isSecondRead(at: moment), (value ?? key.defaultValue).map(ValueParts.canBeRemembered) ?? true {
-            slots.routes.gate.remembering.remember(RememberedValue(value, default: key.defaultValue, at: moment, in: store), in: key.memory)
-        }
-        return .answer(value)
+        guard (value ?? key.defaultValue).map(ValueParts.canBeRemembered) ?? true else { return }
+        slots.routes.gate.remembering.remember(RememberedValue(value, default: key.defaultValue, at: moment, in: store), in: key.memory)
     }
 
     /// Reads the current value of a key, and migrates it if it is at a legacy location.
@@ -70,9 +82,7 @@ struct ValueReader: EnginePart, Sendable {
     ///   - seen: The content of the key's slot a moment ago, if it does not answer the read; nil if it must be read.
     ///   - isWholeCall: Whether the read is all that the caller asked for: then the outcome in an error is that of its migrations.
     @concurrent
-    func readWritten<Value>(
-        _ slot: Slot<Value>, seen: StorageProbe? = nil, isWholeCall: Bool = false
-    ) async throws -> Reading<Value> {
+    func readWritten<Value>(_ slot: Slot<Value>, seen: StorageProbe? = nil, isWholeCall: Bool = false) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await slots.lists.prepare(slot.key) }
         if seen == nil, let found = try await readInPlace(slot, isSettled: false) { return found }
         if slots.lanes.isHeldByCurrentChain(slot.id) { return try await readInPlace(slot, isSettled: true) ?? Reading() }
@@ -92,9 +102,7 @@ struct ValueReader: EnginePart, Sendable {
     }
 
     /// Reads a slot after its migrations, and says in an error what they did.
-    private func reading<Value, R>(
-        _ slot: Slot<Value>, after outcome: MutationOutcome, _ body: () async throws -> R
-    ) async throws -> R {
+    private func reading<Value, R>(_ slot: Slot<Value>, after outcome: MutationOutcome, _ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError where outcome != .notApplied && error.outcome == .notApplied {
             let what = outcome == .applied ? "was brought to" : "may have been brought to"
             throw StorageError(
@@ -185,9 +193,7 @@ struct ValueReader: EnginePart, Sendable {
     /// Migrates and converts a value. The caller holds the lane of its slot.
     /// - Parameter wasAbsent: Whether a read of the slot found no value a moment ago.
     @discardableResult
-    func settleHoldingLane<Value>(
-        _ slot: Slot<Value>, wasAbsent: Bool = false
-    ) async throws -> MigrationReport.State {
+    func settleHoldingLane<Value>(_ slot: Slot<Value>, wasAbsent: Bool = false) async throws -> MigrationReport.State {
         // A custom migration, and one that keeps its sources, runs only after a read of the slot within the lane, because
         // another task may just have run it.
         let isRepeatable =

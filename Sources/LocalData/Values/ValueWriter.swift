@@ -39,9 +39,7 @@ struct ValueWriter: EnginePart, Sendable {
     ) async throws -> Void? {
         let coded = try await coder.complete(prepared, origin: origin)
         guard let revision = try await purger.change(coded.operation, slot.route, over: probe) else { return nil }
-        if let kept {
-            await mirrorWriter.write(prepared, coded, origin, revision, kept)
-        }
+        if let kept { await mirrorWriter.write(prepared, coded, origin, revision, kept) }
         return ()
     }
 

@@ -253,6 +253,22 @@ import Testing
         }
     }
 
+    @Test func `a name is found in its own object, in any order`() throws {
+        struct Inner: Decodable, Equatable { var p: Int }
+        struct Outer: Decodable, Equatable {
+            var inner: Inner
+            var q, p, r: Int
+        }
+        for document in [
+            #"{"inner":{"p":1,"q":2,"r":3},"q":4,"p":5,"r":6}"#, #"{"r":6,"p":5,"inner":{"q":2,"p":1},"q":4}"#,
+            #"{"q":4,"r":6,"inner":{"r":7,"p":1},"p":5}"#,
+        ] {
+            let value = read(Outer.self, Data(document.utf8)).value
+            #expect(value == Outer(inner: Inner(p: 1), q: 4, p: 5, r: 6))
+        }
+        #expect(read(Outer.self, Data(#"{"inner":{"p":1,"q":2},"p":5,"r":6}"#.utf8)).value == nil)
+    }
+
     @Test func `ordinary values are not left to Foundation`() throws {
         let encoder = JSONEncoder()
         #expect(expectSame(Note.self, try encoder.encode(Note())))

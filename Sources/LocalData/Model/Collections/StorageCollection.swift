@@ -240,9 +240,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     ///   - source: The key of the list. Its value is migrated and converted as this key declares, and then split.
     ///   - split: Returns the records of a list. It may run again after a crash, so it must not generate random
     ///     identifiers.
-    public func moved<Source>(
-        from source: StorageKey<Source>, _ split: @escaping @Sendable (Source) throws -> [Record]
-    ) -> Self {
+    public func moved<Source>(from source: StorageKey<Source>, _ split: @escaping @Sendable (Source) throws -> [Record]) -> Self {
         var next = changingKeys { $0.belonging { $0?.buriesRemoved = true } }
         next.legacyLocations.append(LegacyLocation(key: .key(source), source: ListSource(key: source, split: split)))
         return next

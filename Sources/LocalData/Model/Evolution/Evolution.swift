@@ -169,9 +169,7 @@ public struct DocumentEvolution: Sendable {
     ///     .to { $0.rename("label", to: "title") }
     ///     .shortcut(from: 1, to: 3) { $0.rename("name", to: "title") }
     /// ```
-    public func shortcut(
-        from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void
-    ) -> DocumentEvolution {
+    public func shortcut(from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void) -> DocumentEvolution {
         var next = self
         next.chain.steps.append(
             EvolutionStep(from: from...from, to: to, role: .shortcut) { value, _ in try value.changeDocument(body) })
@@ -268,9 +266,7 @@ public struct TypedEvolution<Value: Codable & Sendable>: Sendable {
     ///         document.add("nickname", default: "")
     ///     }
     /// ```
-    public func shortcut(
-        from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void
-    ) -> TypedEvolution {
+    public func shortcut(from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void) -> TypedEvolution {
         TypedEvolution(chain: DocumentEvolution(chain: chain).shortcut(from: from, to: to, body).chain)
     }
 

@@ -128,6 +128,9 @@ protocol TypedKey<Value>: OpenedKey {
     var evolutionProblem: String? { get }
     var membership: RecordMembership? { get }
     var hasMigration: Bool { get }
+    /// Whether a read begins with the destination. It does not for a record, whose list must be split first, and while a release window keeps
+    /// a legacy location up to date, because an earlier release may have written there.
+    var isReadInPlace: Bool { get }
     var migrations: [AnyStorageMigration] { get }
     var isWitnessed: Bool { get }
     var releaseWindow: ReleaseWindow? { get }

@@ -37,10 +37,17 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     private final class Shared: Sendable {
         let memory = KeyMemory()
         let properties: Properties
+        // These are computed once, because every read needs them.
+        let isPlainJSON: Bool
+        let isReadInPlace: Bool
         /// The properties of the key before its first migration. This is nil if the key was changed afterwards.
         let bare: Shared?
 
-        init(_ properties: Properties, bare: Shared? = nil) { (self.properties, self.bare) = (properties, bare) }
+        init(_ properties: Properties, bare: Shared? = nil) {
+            (self.properties, self.bare) = (properties, bare)
+            isPlainJSON = properties.serializer.name == "json" && !DeclaredShapes.renames(Value.self)
+            isReadInPlace = properties.membership == nil && properties.releaseWindow == nil
+        }
     }
 
     private let shared: Shared
@@ -62,6 +69,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public var security: SecurityPolicy { shared.properties.security }
     /// The encoding of the value as bytes.
     public var serializer: Serializer<Value> { shared.properties.serializer }
+    /// Whether the stored bytes are a JSON document with the names of the type's properties.
+    var isPlainJSON: Bool { shared.isPlainJSON }
+    var isReadInPlace: Bool { shared.isReadInPlace }
     /// The part of the program that is responsible for the value; nil for the owner of its catalog.
     public var owner: String? { shared.properties.owner }
     /// A description of the value for people; nil if the name is enough.

@@ -69,9 +69,7 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
     /// The code of the ``StorageError`` that refuses the catalog.
     public var errorCode: StorageError.Code
 
-    init(
-        _ kind: Kind, _ key: AnyStorageKey, at place: String, _ code: StorageError.Code, _ message: String, _ remedy: String
-    ) {
+    init(_ kind: Kind, _ key: AnyStorageKey, at place: String, _ code: StorageError.Code, _ message: String, _ remedy: String) {
         self.kind = kind
         self.key = key.name
         owner = key.owner ?? ""

@@ -127,9 +127,7 @@ struct HistoryPage: Codable, Sendable {
         /// Adds a page. Pages are added in the order of their times.
         mutating func add(_ page: HistoryPage) {
             for migration in page.totals ?? [] { change(migration.id) { $0 = migration.added(to: $0) } }
-            for moved in page.moved ?? [] {
-                add(Work(successes: 1, values: 1), moved.by, page.at, page.version)
-            }
+            for moved in page.moved ?? [] { add(Work(successes: 1, values: 1), moved.by, page.at, page.version) }
             for (id, work) in page.work ?? [:] { add(work, id, page.at, page.version) }
         }
 
