@@ -29,6 +29,15 @@
             #expect(try await place.store().read(address) == .absent)
         }
 
+        @Test(arguments: [Int64.min, -1, 0, 1])
+        func `a transaction without time left has a limit of one millisecond, because 0 is no limit`(milliseconds: Int64) {
+            let settings = ServerTables.begin(milliseconds: milliseconds)[1]
+            guard case .text("1ms") = settings.parameters.first else {
+                Issue.record("\(settings.parameters)")
+                return
+            }
+        }
+
         @Test func `an invalid connection string is not repeated in the error`() async throws {
             let store = try await TestDatabase().store("postgresql://user:hidden-password@host:99999x/db?nonsense=1")
             let error = try #require(failure(try await store.read(address)))

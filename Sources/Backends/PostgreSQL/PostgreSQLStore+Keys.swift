@@ -52,7 +52,7 @@
                     // Another machine has sealed a row with the old key since it was counted.
                     guard error.code == .keyInUse else { throw error }
                     forgetSession()
-                    if try await remaining(damagedOnly: true) {
+                    if try await hasDamagedRows() {
                         throw BackendError(
                             .corrupted,
                             "Damaged rows cannot be sealed again, so the old data key is kept for them. Salvage them, then repeat the call.",
@@ -72,10 +72,10 @@
                 }
                 let (tables, contextKey, after) = (facts.tables, contextKey, last)
                 let randomBytes = runtime.randomBytes
-                let milliseconds = max(1, nextDeadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000
+                let milliseconds = (nextDeadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000
                 let part = try await onLink(nextDeadline) {
                     (connection, limit) throws(ServerFault) -> (seen: Int, sealed: Int, last: RowPlace?) in
-                    do throws(ServerFault) {
+                    try connection.endingFailed(limit) { () throws(ServerFault) in
                         let select = tables.rows(contextKey, notSealedWith: codec.activeID, after: after, limit: batch)
                         let found = try connection.run(ServerTables.begin(milliseconds: milliseconds) + [select], until: limit)[2].rows
                         var updates: [ServerStatement] = []
@@ -92,9 +92,6 @@
                         let check = tables.requireKey(codec.activeID, of: places, context: contextKey)
                         _ = try connection.run(updates + [check, ServerTables.commit], until: limit)
                         return (found.count, updates.count, found.last.map { StoredRow.parse($0).0 })
-                    } catch {
-                        if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
-                        throw error
                     }
                 }
                 done += part.sealed
@@ -104,8 +101,8 @@
             }
         }
 
-        /// Returns whether rows of an older key remain that cannot be opened.
-        private func remaining(damagedOnly: Bool) async throws(BackendError) -> Bool {
+        /// Returns whether one of the first 512 rows of older keys cannot be opened.
+        private func hasDamagedRows() async throws(BackendError) -> Bool {
             guard let session = try await opened(nextDeadline), case .sealed(let codec) = session.form else { return false }
             let statement = facts.tables.rows(contextKey, notSealedWith: codec.activeID, after: nil, limit: 512, isLocking: false)
             let rows = try await onLink(nextDeadline) { (connection, limit) throws(ServerFault) in
@@ -161,9 +158,9 @@
                 if drafts.isEmpty { return }
                 // Two programs that change the headers of several stores lock them in the same order.
                 let sorted = drafts.sorted { $0.store.contextKey.lexicographicallyPrecedes($1.store.contextKey) }
-                let (tables, milliseconds) = (facts.tables, max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
+                let (tables, milliseconds) = (facts.tables, (deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 let isChanged = try await onLink(deadline, isMutation: true) { (connection, limit) throws(ServerFault) in
-                    do throws(ServerFault) {
+                    try connection.endingFailed(limit) { () throws(ServerFault) in
                         let begin = ServerTables.begin(milliseconds: milliseconds)
                         let locks = try connection.run(begin + sorted.map { tables.lockHeader($0.store.contextKey) }, until: limit)
                         let present = locks.dropFirst(begin.count).map { $0.rows.first?.bytes(0) }
@@ -178,9 +175,6 @@
                         }
                         _ = try connection.run(writes + [ServerTables.commit], until: limit)
                         return true
-                    } catch {
-                        if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
-                        throw error
                     }
                 }
                 for store in stores { store.forgetSession() }

@@ -183,10 +183,7 @@
                     if let probes = Self.probes(addresses, places, answer.rows, session, answer.doubt) { return probes }
                     known = try await opened(insteadOf: session, deadline)
                 }
-            } catch {
-                if error.code == .timedOut || error.code == .cancelled { throw error }
-                return addresses.map { _ in error.code == .locked ? .locked : .unavailable(error) }
-            }
+            } catch { return try error.probes(addresses.count) }
         }
 
         /// Returns the content of the rows; nil if the header has changed.
@@ -234,10 +231,7 @@
                     case .outdated: known = try await opened(insteadOf: session, deadline)
                     }
                 }
-            } catch {
-                if error.code == .timedOut || error.code == .cancelled { throw error }
-                return mutations.map { _ in error.code == .locked ? .locked : .failed(error) }
-            }
+            } catch { return try error.results(mutations.count) }
         }
 
         private func changes(_ mutations: [StorageMutation], _ session: ServerSession) throws(BackendError) -> [WriteRequest.Change] {
@@ -388,15 +382,14 @@
             }
             let (tables, version) = (facts.tables, runtime.randomBytes(ServerRow.revisionLength))
             let statements =
-                ServerTables.begin(milliseconds: max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
+                ServerTables.begin(milliseconds: (deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 + tables.create(contextKey, origin: context.bytes, version: version, header)
                 + [tables.requireHeader(contextKey, version: version, header: header), ServerTables.commit]
             let isOwn = try await onLink(deadline) { (connection, limit) throws(ServerFault) in
                 do throws(ServerFault) {
-                    _ = try connection.run(statements, until: limit)
+                    _ = try connection.endingFailed(limit) { () throws(ServerFault) in try connection.run(statements, until: limit) }
                     return true
                 } catch {
-                    if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
                     // The row to which the keys refer is missing.
                     if error.isKeyGone { throw .drop(of: "databases") }
                     // Another machine has created it.
@@ -464,14 +457,6 @@
             guard let source, state.withLock({ $0.session != nil }), await source.isLocked() else { return false }
             await letGo(within: .seconds(1))
             return true
-        }
-    }
-
-    extension StorageAddress {
-        /// The result for a slot without a row: `absent`, or `unavailable` for an invalid name.
-        var probeOfNothing: StorageProbe {
-            do throws(BackendError) { try validate() } catch { return .unavailable(error) }
-            return .absent
         }
     }
 #endif

@@ -202,6 +202,14 @@
             }
         }
 
+        /// Runs the statements of a transaction, and ends it if one of them failed.
+        func endingFailed<R>(_ limit: MonotonicInstant, _ work: () throws(ServerFault) -> R) throws(ServerFault) -> R {
+            do throws(ServerFault) { return try work() } catch {
+                if !error.isConnectionLost { _ = try run([ServerTables.rollback], until: limit) }
+                throw error
+            }
+        }
+
         /// Waits for a notice of another session.
         /// - Returns: The payload; nil if none came before the instant.
         func notice(until instant: MonotonicInstant) throws(ServerFault) -> String? {

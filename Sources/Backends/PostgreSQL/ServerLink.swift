@@ -81,10 +81,9 @@
                 }
                 do throws(ServerFault) {
                     let transaction = [ServerStatement("BEGIN")] + statements.map { ServerStatement($0) } + [ServerTables.commit]
-                    _ = try connection.run(transaction, until: deadline)
+                    _ = try connection.endingFailed(deadline) { () throws(ServerFault) in try connection.run(transaction, until: deadline) }
                 } catch {
                     if error.isConnectionLost { throw error }
-                    _ = try connection.run([ServerTables.rollback], until: deadline)
                     // The role may not change the tables.
                     if let refusal, error.state == "42501" { throw refusal }
                     // Another machine creates the tables at the same time. Otherwise the error is the server's last word.

@@ -110,7 +110,8 @@
 
         /// Begins a transaction. The server gives up each statement after the timeout. Commits are flushed before they are
         /// acknowledged, whatever the default of the server is. A statement whose rows a policy would hide fails.
-        /// - Parameter milliseconds: The timeout of each statement.
+        /// - Parameter milliseconds: The timeout of each statement. A timeout below 1 becomes 1, because the server reads 0
+        ///   as "without a limit".
         static func begin(milliseconds: Int64) -> [ServerStatement] {
             [
                 ServerStatement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
@@ -120,7 +121,7 @@
                     set_config('synchronous_commit', \
                     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' \
                     ELSE current_setting('synchronous_commit') END, true)
-                    """, [.text("\(milliseconds)ms")]),
+                    """, [.text("\(max(1, milliseconds))ms")]),
             ]
         }
 

@@ -96,10 +96,10 @@
         private func attempt(_ requests: [WriteRequest], _ deadline: MonotonicInstant) throws(ServerFault) -> Attempt {
             let slots = Set(requests.flatMap { $0.changes.map(\.place) }).sorted()
             let limit = deadline.advanced(by: Self.grace)
-            let milliseconds = max(1, runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000)
+            let milliseconds = runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000
             return try link.use(until: limit) { (connection) throws(ServerFault) in
                 let begin = ServerTables.begin(milliseconds: milliseconds) + [tables.version(context), tables.lock(context, slots)]
-                let (found, doubt) = try endingFailed(connection, limit) { () throws(ServerFault) in
+                let (found, doubt) = try connection.endingFailed(limit) { () throws(ServerFault) in
                     let found = try connection.run(begin, until: limit)
                     let isAbsence = found[3].rows.count < slots.count
                     return (found, try link.doubt(about: found[2].rows.first, 1, isAbsence: isAbsence, connection, until: limit))
@@ -120,7 +120,7 @@
                 let record = tables.record(key, context: context, rows: draft.expectedRows(places), deletions: draft.deletions(places))
                 let rest = writes + purge + [record] + patience + [ServerTables.commit]
                 do throws(ServerFault) {
-                    let done = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
+                    let done = try connection.endingFailed(limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
                     // The wait for a standby was cancelled. The question of the key waits again.
                     if connection.hasWarned { return .unanswered(Unanswered(key: key, responses: responses)) }
                     let row = done[writes.count + purge.count].rows.first ?? [nil, nil]
@@ -138,16 +138,6 @@
             }
         }
 
-        /// Ends the transaction if a statement of it failed.
-        private func endingFailed<R>(
-            _ connection: ServerConnection, _ limit: MonotonicInstant, _ work: () throws(ServerFault) -> R
-        ) throws(ServerFault) -> R {
-            do throws(ServerFault) { return try work() } catch {
-                if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
-                throw error
-            }
-        }
-
         /// Returns whether a transaction was committed, whose commit was not answered. If it was not, it never will be. Nil
         /// if the server does not answer before the deadline.
         private func isCommitted(_ unanswered: Unanswered, _ deadline: MonotonicInstant) -> Bool? {
@@ -155,7 +145,7 @@
             var pause = Duration.milliseconds(10)
             while true {
                 do throws(ServerFault) {
-                    let milliseconds = max(1, runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000)
+                    let milliseconds = runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000
                     let question = ServerTables.begin(milliseconds: milliseconds) + tables.settle(unanswered.key) + [ServerTables.commit]
                     let row = try link.use(until: deadline) { (connection) throws(ServerFault) in
                         let row = try connection.run(question, until: deadline)[3].rows.first ?? []
