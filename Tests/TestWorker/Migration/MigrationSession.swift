@@ -78,6 +78,7 @@ struct MigrationSession {
             case "put":
                 try await router.set(words[2], for: anywhere(words[0], words[1]))
                 return "done"
+            case "walk": return try await WalkedKeys.answer(words, on: router)
             case "forget":
                 try await router.forget(anywhere(words[0], "").domain)
                 return "done"
