@@ -53,9 +53,7 @@ struct RestoreJournal: Codable {
     /// such as `<data>`, which is replaced by the folder in `directories`.
     static func read(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) -> RestoreJournal? {
         let path = RestoreMark.path(directories)
-        let contents: FileContents?
-        do throws(FileError) { contents = try runtime.files.read(path) } catch { throw error.backendError() }
-        guard let contents else { return nil }
+        guard let contents = try onDisk({ () throws(FileError) in try runtime.files.read(path) }) else { return nil }
         let paths = PortablePaths(directories, runtime.files)
         do { return try JSONDecoder().decode(RestoreJournal.self, from: Data(contents.bytes)).renaming(paths.path) } catch {
             throw BackendError(.corrupted, "The file \(path), which an interrupted restore left, is damaged. Nothing was changed.")

@@ -23,12 +23,9 @@ final class SealedFileReader {
         self.lane = lane
         let files = runtime.files
         let (size, header) = try await Self.run(lane, runtime) { () throws(BackendError) in
-            let status: FileStatus?
-            let start: [UInt8]?
-            do throws(FileError) {
-                status = try files.status(path)
-                start = try files.read(path, from: 0, count: StreamHeader.maximumLength)
-            } catch { throw error.backendError() }
+            let (status, start) = try onDisk { () throws(FileError) in
+                (try files.status(path), try files.read(path, from: 0, count: StreamHeader.maximumLength))
+            }
             guard let status, let start else { throw BackendError(.failed, "There is no file at \(path). Name the right one.") }
             return (status.size, try StreamHeader(start, opening: opener, for: purpose))
         }
@@ -76,9 +73,7 @@ final class SealedFileReader {
         let (path, files, offset) = (path, runtime.files, offset)
         let isLast = offset + Int64(SealedStream.sealedLength) >= size
         let sealed = try await Self.run(lane, runtime) { () throws(BackendError) in
-            do throws(FileError) { return try files.read(path, from: offset, count: SealedStream.sealedLength) ?? [] } catch {
-                throw error.backendError()
-            }
+            try onDisk { () throws(FileError) in try files.read(path, from: offset, count: SealedStream.sealedLength) ?? [] }
         }
         self.offset = offset + Int64(max(sealed.count, 1))
         buffer = try stream.open(sealed, isLast: isLast)[...]

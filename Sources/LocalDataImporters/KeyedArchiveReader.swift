@@ -32,7 +32,7 @@ struct KeyedArchiveReader {
 
     /// Returns the outermost values of an archive, by their names.
     static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: DocumentValue] {
-        let entries = try PropertyListReader.readArchive(bytes)
+        let entries = try PropertyListReader.read(bytes, keepsReferences: true)
         guard case .string(let archiver)? = entries["$archiver"], case .integer(let version)? = entries["$version"],
             case .array(let objects)? = entries["$objects"], case .dictionary(let top)? = entries["$top"]
         else { throw .damaged("the property list is no keyed archive") }

@@ -74,26 +74,22 @@
 
         package func restore(_ item: BackupItem, keeping kept: String, deadline: MonotonicInstant) async throws(BackendError) {
             try await onLane(isMutation: true) { [self] call throws(BackendError) in
-                do throws(KeyringFault) {
-                    try connection.repeatably(call) { client throws(KeyringFault) in
-                        let standing = try items(client, layout).first { $0.namespace == item.namespace && $0.name == item.name }
-                        if standing?.content == item.content { return }
-                        if let standing { try move(standing, to: kept, client) }
-                        try create(item, layout, client)
-                        flush(client)
-                    }
-                } catch { throw error.backendError(outcome: .unknown) }
+                try conversing(call, outcome: .unknown) { client throws(KeyringFault) in
+                    let standing = try items(client, layout).first { $0.namespace == item.namespace && $0.name == item.name }
+                    if standing?.content == item.content { return }
+                    if let standing { try move(standing, to: kept, client) }
+                    try create(item, layout, client)
+                    flush(client)
+                }
             }
         }
 
         package func move(_ item: BackupItem, to kept: String, deadline: MonotonicInstant) async throws(BackendError) {
             try await onLane(isMutation: true) { [self] call throws(BackendError) in
-                do throws(KeyringFault) {
-                    try connection.repeatably(call) { client throws(KeyringFault) in
-                        try move(item, to: kept, client)
-                        flush(client)
-                    }
-                } catch { throw error.backendError(outcome: .unknown) }
+                try conversing(call, outcome: .unknown) { client throws(KeyringFault) in
+                    try move(item, to: kept, client)
+                    flush(client)
+                }
             }
         }
 

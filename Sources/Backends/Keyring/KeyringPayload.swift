@@ -42,17 +42,8 @@ enum KeyringPayload {
             return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the item's line is not base64"))
         }
         defer { wipe(&bytes) }
-        switch RecordCodec.decode(bytes) {
-        case .record(let record): return .value(record)
-        case .tombstone(let tombstone): return .tombstone(tombstone)
-        case .damaged(let how):
-            return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the record is damaged: it \(how)"))
-        case .foreign:
-            return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the item's line does not hold a record"))
-        case .unknownFormat(let version):
-            return .unavailable(
-                BackendError(
-                    .unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
+        return RecordCodec.decode(bytes).probe(ofForeign: "the item's line does not hold a record") { reason in
+            .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: reason))
         }
     }
 

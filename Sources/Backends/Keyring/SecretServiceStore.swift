@@ -80,10 +80,8 @@
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             try await onLane { [self] call throws(BackendError) in
                 var probes: [StorageProbe?] = addresses.map { address in
-                    do throws(BackendError) {
-                        try layout.validate(address)
-                        return nil
-                    } catch { return .unavailable(error) }
+                    do throws(BackendError) { try layout.validate(address) } catch { return .unavailable(error) }
+                    return nil
                 }
                 let open = addresses.indices.filter { probes[$0] == nil }
                 for (index, view) in zip(open, try look(at: open.map { addresses[$0] }, call)) { probes[index] = view.probe }
@@ -229,12 +227,14 @@
 
         // MARK: The lane
 
+        /// Runs requests that can be repeated.
+        /// - Parameter outcome: The outcome that an error has.
         func conversing<Answer>(
-            _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
+            _ call: BusCall, outcome: MutationOutcome = .notApplied, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(BackendError) -> Answer {
             do throws(KeyringFault) {
                 return try connection.repeatably(call, body)
-            } catch { throw error.backendError() }
+            } catch { throw error.backendError(outcome: outcome) }
         }
 
         func onLane<Answer: Sendable>(

@@ -26,11 +26,9 @@
         }
 
         private func takeLock() throws(BackendError) -> any FileLock {
-            do throws(FileError) {
+            try onDisk { () throws(FileError) in
                 try store.runtime.files.createDirectory(parentDirectory(of: store.lockFile))
                 return try store.runtime.files.lock(store.lockFile) { [call] in call.isNearlyOver }
-            } catch {
-                throw error.backendError()
             }
         }
 

@@ -46,17 +46,14 @@
         var texts: [String] { children.compactMap(\.text) }
 
         /// The entries of a value of type `a{ss}`.
-        var dictionary: [String: String] {
-            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.text.map { (key, $0) } } }) { first, _ in
-                first
-            }
-        }
+        var dictionary: [String: String] { entries(\.text) }
 
         /// The entries of a value of type `a{sv}`.
-        var properties: [String: Variant] {
-            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.inner.map { (key, $0) } } }) { first, _ in
-                first
-            }
+        var properties: [String: Variant] { entries(\.inner) }
+
+        private func entries<Value>(_ value: (Variant) -> Value?) -> [String: Value] {
+            let found = children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1].flatMap(value).map { (key, $0) } } }
+            return Dictionary(found) { first, _ in first }
         }
     }
 

@@ -155,12 +155,8 @@ extension InMemoryStore {
     }
 
     private static func refusal(ofName address: StorageAddress) -> BackendError? {
-        do throws(BackendError) {
-            try address.validate()
-            return nil
-        } catch {
-            return error
-        }
+        do throws(BackendError) { try address.validate() } catch { return error }
+        return nil
     }
 
     private func probe(_ address: StorageAddress, in state: borrowing MemoryMedium.State) -> StorageProbe {

@@ -10,8 +10,6 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
     let list: ListSource<Source, Record>
     let collection: StorageCollection<Record>
 
-    private var referenceWriter: ReferenceWriter { ReferenceWriter(engine: engine) }
-
     func move(_ run: MigrationRun) async throws -> RecordWork {
         let mark = try slots.routes.slot(for: collection.placeholder)
         do {
@@ -192,7 +190,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Eng
             let value = try await coder.decode(stored, part.slot)
             if try coder.bytes(of: value, part.slot.key) == part.prepared.bytes {
                 // The records are equal, but the records to which they refer may differ.
-                try await referenceWriter.store(part.prepared.references, for: holder)
+                try await ReferenceWriter(engine: engine).store(part.prepared.references, for: holder)
                 return .unchanged
             }
             if !coder.isExpired(stored) { mine = value }

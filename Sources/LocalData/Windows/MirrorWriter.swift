@@ -210,17 +210,13 @@ struct MirrorWriter: EnginePart, Sendable {
             for part in parts where try await !executor.delete(part).isCommitted {
                 return ["\(place.route.displayName): it was changed since it was read"]
             }
-            return gone(place)
+            history.ledger.isGone(place.route, of: place.destination)
+            return []
         } catch {
             let reason = (error as? StorageError)?.message ?? "the caller was cancelled"
             history.ledger.remains(place.route, of: place.destination, reason)
             return ["\(place.route.displayName): \(reason)"]
         }
-    }
-
-    private func gone(_ place: MirroredLocation) -> [String] {
-        history.ledger.isGone(place.route, of: place.destination)
-        return []
     }
 }
 

@@ -54,11 +54,9 @@ package struct BackedProgram: Sendable {
     /// Returns the names of the files in a folder that end in a given text, such as `.plist`. The returned names do not
     /// contain this ending.
     func files(in directory: String, ending: String) async throws -> Set<String> {
-        let (runtime, deadline) = (configuration.runtime, configuration.deadlines.files)
+        let lane = FileLane("backup.list", within: configuration.deadlines.files, configuration.runtime)
         let names = try await translatingErrors(key: directory) { () throws(BackendError) in
-            try await runtime.onLane("backup.list", within: deadline) { () throws(BackendError) in
-                do throws(FileError) { return try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
-            }
+            try await lane.run(isMutation: false) { (files) throws(FileError) in try files.list(directory) ?? [] }
         }
         return Set(names.filter { $0.hasSuffix(ending) && !$0.hasPrefix(".") }.map { String($0.dropLast(ending.count)) })
     }

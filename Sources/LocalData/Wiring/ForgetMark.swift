@@ -43,9 +43,7 @@ struct ForgetMark: Codable, Hashable {
     /// Reads the mark; nil if nothing remains to be forgotten.
     static func read(_ directories: StorageDirectories, _ files: any FileSystem) throws(BackendError) -> ForgetMark? {
         let path = path(directories)
-        let contents: FileContents?
-        do throws(FileError) { contents = try files.read(path) } catch { throw error.backendError() }
-        guard let contents else { return nil }
+        guard let contents = try onDisk({ () throws(FileError) in try files.read(path) }) else { return nil }
         do { return try JSONDecoder().decode(ForgetMark.self, from: Data(contents.bytes)) } catch {
             throw BackendError(
                 .corrupted, "The file \(path) is damaged, so it is unknown which stores must be forgotten. Nothing was changed.")

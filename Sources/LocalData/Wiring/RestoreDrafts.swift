@@ -63,9 +63,7 @@ package final class RestoreDrafts: Sendable {
     /// Removes the drafts of a killed restore, unless another restore runs. If there are no drafts, this only reads the
     /// status of one file.
     static func removeLeft(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
-        let found: FileStatus?
-        do throws(FileError) { found = try runtime.files.status(path(directories)) } catch { throw error.backendError() }
-        guard found != nil else { return }
+        guard try onDisk({ () throws(FileError) in try runtime.files.status(path(directories)) }) != nil else { return }
         let drafts: RestoreDrafts
         do throws(BackendError) { drafts = try RestoreDrafts(directories, runtime) } catch {
             if error.code == .timedOut { return }

@@ -49,7 +49,10 @@ public struct StorageDirectories: Hashable, Sendable {
     /// let inTests = StorageDirectories(root: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
     /// ```
     public init(root: URL) {
-        let root = root.standardizedFileURL.path
+        let path = root.path
+        // Only a path with "//" or "/." may be changed, and Foundation takes long for that.
+        let isOdd = zip(path.utf8, path.utf8.dropFirst()).contains { $0 == 0x2F && ($1 == 0x2F || $1 == 0x2E) }
+        let root = root.isFileURL && path.hasPrefix("/") && !isOdd ? path : root.standardizedFileURL.path
         self.init(
             preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks", ownsPreferences: true)
         caches = root + "/caches"
